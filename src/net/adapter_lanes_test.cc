@@ -33,7 +33,7 @@ struct TwoLevels {
         }
         cluster.fabric->ends().pump(net(), port());
     }
-    /// Completions of both connections since the last call.
+    /// Counts the completions of both connections since the last call.
     void poll() {
         while (const auto done = from.hca.poll_completion(from.sends)) {
             ++(done->status == hca::WcStatus::kSuccess ? good : bad)[done->wr_id];

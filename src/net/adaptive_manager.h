@@ -2,7 +2,7 @@
 #pragma once
 
 // The subnet manager's MADs by which a switch learns of longer ways (core/sm/adaptive_tables.h),
-// and what the switch does when it gets them.
+// and how the plant follows what the switch accepts.
 
 #include <cstdint>
 
@@ -12,8 +12,8 @@
 
 namespace softib::net {
 
-/// Sends them to the agent of one switch, number `sw` of the graph and `node` of the plant, in no
-/// time, and makes the plant do what the agent accepted.
+/// Sends these MADs to the agent of one switch, number `sw` of the graph and `node` of the plant,
+/// in no virtual time, and makes the plant do what the agent accepted.
 void manage_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                             const routing::Tables& tables, std::uint32_t sw);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A manager's arbitration table, as links go by it.
+// Turns the VLArbitrationTable that a manager wrote into the table that the links of a plant use.
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,8 @@
 
 namespace softib::net {
 
-/// `blocks`: the four blocks of VLArbitrationTable. `high_limit`: PortInfo.VLHighLimit.
+/// Returns the arbitration table of a port. `blocks`: the four blocks of VLArbitrationTable.
+/// `high_limit`: PortInfo.VLHighLimit.
 link::ArbitrationTable parse_arbitration(std::span<const std::uint8_t> blocks,
                                          std::uint8_t high_limit);
 

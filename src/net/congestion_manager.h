@@ -2,7 +2,7 @@
 #pragma once
 
 // A congestion manager (IBA vol. 1, annex A10): the MADs by which it tells switches when to mark
-// packets and HCAs how to slow down, and what nodes do when they get them.
+// packets and HCAs how to slow down, and how the plant follows what nodes accept.
 
 #include <cstdint>
 #include <functional>
@@ -16,22 +16,24 @@
 
 namespace softib::net {
 
-/// What it writes. These values keep a flow that only passes by an incast at four fifths of its
-/// fair share (congestion_test.cc).
+/// What the congestion manager writes. These defaults keep a flow that only passes by an incast at
+/// four fifths of its fair share (congestion_test.cc).
 struct CongestionControl {
     sw::MarkingRule marking{.threshold = 1, .packet_blocks = 8};
-    link::InjectionRule injection{.timer = 5};  ///< Of every service level.
+    link::InjectionRule injection{.timer = 5};  ///< The rule of every service level.
     link::DelayTable table = link::DelayTable::geometric(12, 13, 127);
 };
 
-/// SwitchCongestionSetting.
+/// Returns the MADs for a switch: Set(SwitchCongestionSetting).
 std::vector<wire::MadBytes> switch_requests(const CongestionControl& control);
-/// CongestionControlTable, block by block, and CACongestionSetting.
+/// Returns the MADs for an HCA: Set(CongestionControlTable) block by block, and
+/// Set(CACongestionSetting).
 std::vector<wire::MadBytes> adapter_requests(const CongestionControl& control);
 
-/// Sends these to the agent of every node before anything else happens, in no time, and makes the
-/// plant do what the agents accepted. `node_in_plant` gives a node's number there, or kNone if it
-/// is in another part of the fabric. `slow_down` is called with each HCA port and its settings.
+/// Sends these MADs to the agent of every node before anything else happens, in no virtual time,
+/// and makes the plant do what the agents accepted. `node_in_plant` returns a node's number in the
+/// plant, or kNone if the node is in another part of the fabric. `slow_down` is called with each
+/// HCA port and its settings.
 void manage_congestion(
     Plant& plant, const topo::Fabric& fabric, const CongestionControl& control,
     const std::function<std::uint32_t(std::uint32_t node)>& node_in_plant,

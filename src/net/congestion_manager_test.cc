@@ -45,7 +45,7 @@ class ManagedIncast : public MessageListener {
                          .tag = tag},
                         net_.now());
     }
-    /// What the victim gets from now on, once things have settled, as a part of its link.
+    /// Returns what the victim gets after a time of settling, as a part of its link's rate.
     double victim_share() {
         net_.run(net_.now() + kBegin);
         const std::uint64_t before = victim_messages_;
@@ -55,7 +55,7 @@ class ManagedIncast : public MessageListener {
         return messages * (kMessageBytes / 4096) *
                static_cast<double>(net_.transmit_time(port(0), 4096)) / static_cast<double>(kFor);
     }
-    /// Sends requests to a port's agent from the last host; false unless all are answered.
+    /// Sends requests to a port's agent from the last host. Returns false unless all are answered.
     bool configure(Lid to, const std::vector<wire::MadBytes>& requests) {
         for (const wire::MadBytes& request : requests) {
             mad::Packet packet;

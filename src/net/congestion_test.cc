@@ -11,8 +11,8 @@ namespace {
 constexpr TimePs kEnd = 2'000'000'000;
 
 struct Result {
-    double victim = 0;  ///< As a part of a link's rate.
-    double incast = 0;  ///< All 32 together.
+    double victim = 0;  ///< Rate of the victim, as a part of a link's rate.
+    double incast = 0;  ///< Rate of all 32 together, as a part of a link's rate.
     std::uint64_t marked = 0;
     std::uint64_t waited = 0;  ///< XmitWait of the senders' ports.
     std::uint64_t discarded = 0;
@@ -27,8 +27,9 @@ Result run(bool control, bool with_incast = true) {
                 net.set_marking(node, {.threshold = 1, .packet_blocks = 8});
             }
         }
-        // Found by trying. The victim is also marked at its own crowded cable, so a low threshold
-        // takes half its share (8: below 0.55); smaller steps leave it less (16/17: 0.72).
+        // These values were found by trying. The victim is also marked at its own crowded cable, so
+        // a low threshold takes half its share (8: below 0.55); smaller steps leave it less (16/17:
+        // 0.72).
         fabric->ends().control_congestion({.timer = 5}, link::DelayTable::geometric(12, 13, 127));
     }
     constexpr std::uint64_t kMuch = 1ULL << 40;
@@ -84,7 +85,7 @@ TEST(Congestion, WithControlTheVictimKeepsItsShare) {
     EXPECT_EQ(result.discarded, 0U);
 }
 
-/// Three hosts along a line send to one at its end: received packets by sender.
+/// Lets three hosts along a line send to one at its end. Returns the packets received, by sender.
 std::vector<double> parking_lot(bool control) {
     const auto fabric = make_fabric(ring(8), "minhop", {.data_vls = 1});
     auto& net = fabric->net();

@@ -8,7 +8,8 @@
 namespace softib::net {
 namespace {
 
-/// Six switches in a ring, every host sends to the one two places on: all go round the same way.
+/// Returns six switches in a ring, whose hosts each send to the one two places on: all packets go
+/// round the same way.
 std::unique_ptr<TestFabric> ring_of_six(const std::string& engine) {
     auto fabric = make_fabric(ring(6), engine, {.data_vls = 4, .buffer_bytes = 8192});
     send_shift(*fabric, 2, 400'000);
@@ -63,8 +64,8 @@ TEST(Deadlock, MinhopOnATorusStopsAndAcyclicEnginesDoNot) {
     }
 }
 
-/// Whatever the routes: where the verifier finds no loop nothing stops, and where something stops
-/// it has found one.
+/// Tries random routes: where the verifier finds no loop nothing stops, and where something stops
+/// the verifier has found a loop.
 TEST(Deadlock, HappensOnlyWhereTheVerifierFindsALoop) {
     std::uint32_t stopped = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -99,7 +100,7 @@ TEST(Deadlock, HappensOnlyWhereTheVerifierFindsALoop) {
             }
         }
     }
-    EXPECT_GT(stopped, 0U);  // Else this has shown nothing.
+    EXPECT_GT(stopped, 0U);  // Otherwise the test has shown nothing.
 }
 
 TEST(Deadlock, IsSeenWhileOtherTrafficStillRuns) {

@@ -10,7 +10,7 @@
 
 namespace softib::net {
 
-/// So that a bucket of a busy fabric holds some tens of events.
+/// Returns the width of a bucket at which those of a busy fabric hold some tens of events.
 unsigned Engine::bucket_width(std::uint32_t ports) {
     const auto bits = static_cast<unsigned>(std::bit_width(ports));
     return bits <= 11 ? 12U : bits >= 17 ? 6U : 23 - bits;
@@ -18,7 +18,7 @@ unsigned Engine::bucket_width(std::uint32_t ports) {
 
 namespace {
 
-/// Calls visit(lane number) for every bit.
+/// Calls visit(lane number) for every bit, until it returns false.
 void for_each_lane(std::uint16_t mask, auto visit) {
     for (; mask != 0; mask &= static_cast<std::uint16_t>(mask - 1)) {
         if (!visit(static_cast<std::uint8_t>(std::countr_zero(mask)))) {
@@ -47,7 +47,7 @@ void Engine::inject(std::uint32_t port, Packet packet) {
     if (packet.vl != link::kVl15) {
         packet.vl = first_lane(port, packet.sl);
         if (packet.vl >= config_.data_vls) [[unlikely]] {
-            discard(packets_.make(packet));  // Its level has no lane here.
+            discard(packets_.make(packet));  // Its service level has no lane here.
             return;
         }
     }
@@ -128,7 +128,7 @@ void Engine::arrive(const Event& event) {
     forward(rx, event.packet, packet, true);
 }
 
-/// At an HCA.
+/// Takes a packet that has come to an HCA, a switch's agent or a router.
 void Engine::take(std::uint32_t in, std::uint32_t index) {
     if (rx_[in].to_adapter == kToRouter) [[unlikely]] {
         route_packet(in, index);
@@ -136,7 +136,7 @@ void Engine::take(std::uint32_t in, std::uint32_t index) {
     }
     taken_ = true;
     taken_port_ = rx_[in].first_out;
-    taken_packet_ = packets_[index];  // A processor waits if some of it was just written.
+    taken_packet_ = packets_[index];  // A processor waits here if some of it was just written.
     taken_packet_.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
     if (taken_packet_.dlid >= kLidMulticastMin.value && taken_packet_.dlid != kLidPermissive.value)
         [[unlikely]] {
@@ -147,7 +147,7 @@ void Engine::take(std::uint32_t in, std::uint32_t index) {
     ++stats_.delivered;
 }
 
-/// In a switch. `fresh`: its first bits have just been looked up.
+/// Forwards a packet inside a switch. `fresh`: its first bits have just been looked up.
 void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh) {
     if ((rx.special & rx_special::kPartitioned) != 0 && refuse_in(rx, packet)) [[unlikely]] {
         discard(index);
@@ -176,7 +176,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
     }
     const std::uint32_t out = rx.first_out + number;
     if (rx.block_ps > tx_[out].block_ps && fresh) [[unlikely]] {
-        // It comes in slower than it goes out: it starts so late that it does not run dry.
+        // The packet comes in slower than it goes out: it starts late enough not to run dry.
         post(now() + link::transmit_time(packet.bytes, rx.block_ps) -
                  link::transmit_time(packet.bytes, tx_[out].block_ps),
              packet.in_link, EventKind::kReady, index, packet.since_units);
@@ -195,7 +195,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
     offer(out, vl, index, packet);
 }
 
-/// To be sent by a port: now, or after those that wait.
+/// Gives a packet to a port, which sends it now or queues it behind packets that wait.
 void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
     Tx& tx = tx_[port];
     if ((tx.special & (tx_special::kClosed | tx_special::kMarks)) != 0 || may_stall(tx)) {
@@ -217,7 +217,7 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
     if (to.head != kNone) {
         line_up(port, vl, to, index, packet);
         to.queued_blocks += blocks;
-        return;  // A wake is planned, or a release will plan one.
+        return;  // A wake is scheduled, or a release of credits will schedule one.
     }
     packet.next = kNone;
     packet.round_or_copies = static_cast<std::uint16_t>(units(now()) / kRound * kRound);
@@ -234,12 +234,15 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
     }
 }
 
-// The inputs of a switch take turns at a lane: 4 KiB each in a round. A queue is in the order of
-// the rounds, whose numbers are multiples of kRound; what lies between counts what an input has of
-// one. The round at hand is that of the queue's first packet. An input that has nothing in it comes
-// up in it, others where their last packet ended. When a queue begins, so do its rounds, by the
-// clock: they go slower than that, so those of queues before lie behind.
+// The inputs of a switch take turns at a lane: 4 KiB for each input in a round. A queue is in the
+// order of its rounds. Round numbers are multiples of kRound. The next turn of an input is the
+// number of its round plus what the input has used of that round, in units of 512 bytes. The
+// present round is that of the queue's first packet. The next packet of an input joins the round of
+// its next turn, or the present round if that one is over. A queue that was empty begins with a
+// round number taken from the clock. Rounds advance more slowly than the clock, so turns that
+// inputs have left from earlier queues lie behind.
 
+/// Returns the round of a packet that is put into a queue, and charges its input for it.
 std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
                            const Packet& packet) {
     const std::uint16_t newest = to.tail_round;
@@ -254,18 +257,17 @@ std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
     const std::uint16_t at_hand = to.head_round;
     const auto open = static_cast<std::uint16_t>(newest - at_hand);
     if (static_cast<std::uint16_t>(next - at_hand) >= open + 2 * kRound) {
-        next = at_hand;  // What it had was long ago.
+        next = at_hand;  // The input's last turn lies behind the present round.
     }
     auto round = static_cast<std::uint16_t>(next / kRound * kRound);
     if (static_cast<std::uint16_t>(round - at_hand) >= kRound * kRoundsOpen) {
-        next = round =
-            newest;  // Too many short packets for the rounds: they go in the order they came.
+        next = round = newest;  // Too many rounds are open: packets go in the order they came.
     }
     next = static_cast<std::uint16_t>(next + std::max(packet.bytes * kRound / kRoundBytes, 1U));
     return round;
 }
 
-/// Behind all packets of its round.
+/// Puts a packet into a queue that is not empty, behind all packets of its round.
 void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_t index,
                      Packet& packet) {
     const std::uint16_t round = turn(port, vl, to, packet);
@@ -274,7 +276,7 @@ void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_
         return ends[round_number / kRound % kRoundsOpen];
     };
     if (to.queued_blocks == to.head_blocks) {
-        end_of(to.tail_round) = to.head;  // It was alone.
+        end_of(to.tail_round) = to.head;  // The head was alone in the queue.
     }
     const bool opens = round == static_cast<std::uint16_t>(to.tail_round + kRound);
     const std::uint32_t before = end_of(opens ? to.tail_round : round);
@@ -290,7 +292,7 @@ void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_
 void Engine::wake(std::uint32_t port) {
     Tx& tx = tx_[port];
     if (tx.wake_at != now()) {
-        return;  // An earlier one has done its work.
+        return;  // Another wake has taken the place of this one.
     }
     tx.wake_at = kNever;
     if (tx.waiting == 0) {
@@ -303,7 +305,7 @@ void Engine::wake(std::uint32_t port) {
     }
 }
 
-/// The cable is free and something waits.
+/// Sends the next packet of a port whose cable is free and at which packets wait.
 void Engine::send_next(std::uint32_t port, Tx& tx) {
     std::uint16_t ready = 0;
     for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
@@ -322,7 +324,7 @@ void Engine::send_next(std::uint32_t port, Tx& tx) {
     if ((ready & (ready - 1)) != 0) {
         const link::ArbitrationTable& table = tables_[table_of_[port]];
         vl = arbiters_[port].choose(table, ready);
-        SOFTIB_CHECK(vl != link::kNoVl);  // All that are ready are in a list.
+        SOFTIB_CHECK(vl != link::kNoVl);  // All lanes that are ready are in a list.
         arbiters_[port].charge(table, packets_[lane(port, vl).head].bytes);
     }
     send_head(port, vl, tx);
@@ -342,7 +344,7 @@ std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
     } else {
         from.head_blocks = static_cast<std::uint8_t>(link::blocks_of(packets_[from.head].bytes));
         from.head_round = packets_[from.head].round_or_copies;
-        // Its turn comes soon.
+        // The packet behind the new head comes soon.
         __builtin_prefetch(place_of(packets_.data(), packets_[from.head].next));
         from.head_since_units = units(now());
     }
@@ -359,7 +361,8 @@ void Engine::send_head(std::uint32_t port, std::uint8_t vl, Tx& tx) {
     }
 }
 
-/// Something waits, and the cable is free from `from` on: when is the next look worth while?
+/// Schedules the next wake of a port at which packets wait and whose cable is free from `from` on:
+/// when a lane has, or will have, credits for its first packet.
 void Engine::plan(std::uint32_t port, Tx& tx, TimePs from) {
     TimePs at = kNever;
     for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
@@ -380,7 +383,7 @@ void Engine::plan(std::uint32_t port, Tx& tx, TimePs from) {
     }
 }
 
-/// `packet` stands in no queue.
+/// Begins to send a packet, which is in no queue.
 void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std::uint32_t index,
                       Packet& packet, std::uint16_t blocks) {
     const TimePs takes = link::transmit_time(packet.bytes, tx.block_ps);
@@ -414,7 +417,7 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
          vl);
 }
 
-/// Room in the buffer at the end of a link is free from `at` on.
+/// Returns credits: room in the buffer at the end of a link is free from `at` on.
 void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at) {
     if (ethernet_ != nullptr) [[unlikely]] {
         release_ethernet(link, vl, blocks, at);

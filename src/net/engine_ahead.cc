@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that events will touch is fetched before their turn, in four steps, each of which reads
-// what the one before has fetched. For an arrival: the records of link and packet, then the
-// forwarding table and the lane it came by, then the port it goes to, then what lines it up there.
-// For a wake: the port and its lane, its first packet, then the lane that packet came by and the
-// packet behind it. A wrong guess only costs time.
+// Prefetches memory that events will touch, in four steps, each of which reads what the step before
+// has fetched. For an arrival: the records of link and packet, then the forwarding table and the
+// lane it came by, then the port it goes to, then what queues it there. For a wake: the port and
+// its lane, then the first packet, then the lane that packet came by and the packet behind it. A
+// wrong guess only costs time.
 //
-// Events go through the steps by blocks, so that the misses of a block overlap. With windows, which
-// fetch for switches by themselves (engine_windows.cc), HCAs need two steps.
+// Events go through the steps in blocks, so that the cache misses of a block overlap. With windows
+// (engine_windows.cc), which prefetch for switches by themselves, two steps are enough for HCAs.
 #include <algorithm>
 #include <bit>
 #include <span>
@@ -35,7 +35,7 @@ void Engine::look_ahead() {
     }
     const bool begins = queue_.begins();
     const std::span<const Event> next = queue_.look(5 * kBlock);
-    // The first events after a pause have none before them.
+    // The first events after a pause have gone through no step yet: all steps begin with them.
     const auto step = [&](std::size_t blocks) {
         return between(next, begins ? 0 : blocks * kBlock, (blocks + 1) * kBlock);
     };
@@ -45,7 +45,7 @@ void Engine::look_ahead() {
     look_fourth(step(1));
 }
 
-/// With windows, where the queue has events of HCAs only: two steps do.
+/// Prefetches in two steps, with windows, where queue_ has events of HCAs only.
 void Engine::look_at_hosts() {
     const bool begins = queue_.begins();
     const std::span<const Event> next = queue_.look(3 * kBlock);
@@ -67,7 +67,7 @@ void Engine::look_at_hosts() {
 void Engine::look_first(std::span<const Event> events) const {
     for (const Event& event : events) {
         const bool arrival = event.kind() == EventKind::kArrival;
-        // Selected, not branched on: what kind comes next cannot be foreseen.
+        // Selected without a branch, since a processor cannot foresee the kind of the next event.
         const void* at[] = {&tx_[event.link()], &rx_[event.link()]};
         const void* of[] = {&lanes_[event.link()], place_of(packets_.data(), event.packet)};
         fetch(at[arrival ? 1 : 0]);
@@ -94,7 +94,8 @@ void Engine::look_second(std::span<const Event> events) {
     }
 }
 
-/// Where an arrival leads. An adapter is to answer what it receives.
+/// Returns the port and lane by which a packet that arrives will go on; at an HCA, those by which
+/// the HCA will answer it.
 Engine::Ahead Engine::ahead_of(const Event& event) const {
     const Rx& rx = rx_[event.link()];
     const Packet& packet = packets_[event.packet];
@@ -141,7 +142,7 @@ void Engine::look_fourth(std::span<const Event> events) const {
     }
 }
 
-/// The lowest lane that waits at a port, or lane 0.
+/// Returns the lowest lane of a port that has packets, or lane 0.
 const Lane& Engine::first_waiting(std::uint32_t port) const {
     const std::uint16_t waiting = tx_[port].waiting;
     return lane(port, static_cast<std::uint8_t>(waiting == 0 ? 0 : std::countr_zero(waiting)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The choice among ports, for packets that allow it. A switch sees what it has itself: what waits
-// at its ports, and by its credits what is under way to the next switches or lies in their buffers.
+// The choice among ports, for packets that allow it. A switch sees only what it has itself: what
+// waits at its ports, and from its credits what is under way to the next switches or lies in their
+// buffers.
 #include <algorithm>
 
 #include "core/base/mix.h"
@@ -11,13 +12,12 @@ namespace softib::net {
 
 namespace {
 
-/// A longer way is worth while from this many blocks on that wait on the short one: two packets of
-/// 4 KiB.
+/// Blocks that must wait on the short way before a longer one is worth while: two packets of 4 KiB.
 constexpr std::uint64_t kDetourBlocks = 130;
 
 }  // namespace
 
-/// How long a packet would wait at a port and behind it, as far as can be seen from here.
+/// Returns how long a packet would wait at a port and behind it, as far as the switch can see.
 TimePs Engine::wait_at(std::uint32_t out, std::uint8_t vl) {
     const Tx& tx = tx_[out];
     if ((tx.special & tx_special::kClosed) != 0) {
@@ -44,8 +44,8 @@ std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_
     if (ethernet_ != nullptr && ethernet_->rules.spread != EthernetRules::Spread::kLoad) {
         return spread_port(rx, packet, ports.near, otherwise);
     }
-    // Among equals it takes one at random: switches that went round in step would send to the same
-    // places further on.
+    // Among equal ports one is taken at random: switches that went round in step would send to the
+    // same places further on.
     const auto start =
         static_cast<std::uint32_t>(mix(std::uint64_t{rx.name} << 32 | turns_[self]++) >> 32);
     return sw::least_loaded(

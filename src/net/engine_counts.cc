@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What ports count by lane and by service level, once somebody has asked for it (count_lanes).
+// What ports count by lane and by service level after count_lanes().
 #include "net/engine.h"
 
 namespace softib::net {
 
-/// It has begun to leave, on lane in_vl.
+/// Counts a packet that has begun to leave, on lane in_vl.
 void Engine::count_sent(std::uint32_t port, const Packet& packet) {
     levels_[std::size_t{port} * 16 + packet.sl].xmit_words += packet.bytes / 4U;
     waits_[lane_index(port, packet.in_vl)].busy_until = tx_[port].free_at;
@@ -17,8 +17,8 @@ void Engine::count_received(const Rx& rx, const Packet& packet) {
     level.rcv_becn += (packet.flags & packet_flag::kBecn) != 0 ? 1U : 0U;
 }
 
-/// The first packet of a lane is about to leave its queue: it has waited since it became the first,
-/// or since the one before it was on the cable.
+/// Counts the wait of a lane's first packet, which is about to leave its queue: it has waited since
+/// it became the first, or since the packet before it had left.
 void Engine::count_pop(Tx& tx, const Lane& from) {
     const auto index = static_cast<std::uint32_t>(&from - lanes_.data());
     const auto port = static_cast<std::uint32_t>(&tx - tx_.data());
@@ -35,7 +35,7 @@ void Engine::count_pop(Tx& tx, const Lane& from) {
     }
 }
 
-/// More waits for the lane than its threshold allows.
+/// Notes that more waits for the lane than its threshold allows.
 void Engine::count_congested(std::uint32_t port, std::uint8_t vl) {
     const std::uint32_t index = lane_index(port, vl);
     if (waits_[index].congested.now_so()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Links without credits. A switch counts what it holds of each input and lane; it tells the sender
-// to pause, or drops. Ports look at each packet more closely than on InfiniBand, so this costs more
-// time.
+// Ethernet links, which have no credits. A switch counts what it holds of each input and lane, and
+// tells the sender to pause or drops packets. Ports look at each packet more closely than on
+// InfiniBand, so this costs more time.
 #include <algorithm>
 #include <array>
 
@@ -31,7 +31,7 @@ void Engine::use_ethernet(const EthernetRules& rules) {
         if (!connected(port)) {
             continue;
         }
-        // Both are bits of what is looked at more closely.
+        // Both bits make the engine call the functions of this file.
         tx_[port].special |= tx_special::kMarks | tx_special::kFaulty;
         if (rx_[port].to_adapter != 0) {
             continue;
@@ -47,7 +47,7 @@ void Engine::use_ethernet(const EthernetRules& rules) {
     }
 }
 
-/// Into a switch. Returns false, with nothing changed, if the packet finds no room.
+/// Takes a packet into a switch. Returns false, with nothing changed, if the packet finds no room.
 bool Engine::arrive_ethernet(std::uint32_t in, const Rx& rx, const Packet& packet) {
     const std::uint16_t blocks = link::blocks_of(packet.bytes);
     const link::PauseRule& rule = ethernet_->pause[in];
@@ -65,7 +65,7 @@ void Engine::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t
                               TimePs at) {
     const Rx& rx = rx_[link];
     if (rx.to_adapter != 0) {
-        return;  // An adapter takes what comes.
+        return;  // An adapter takes all that comes, and never pauses a sender.
     }
     if (at > now()) {
         post(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
@@ -77,7 +77,8 @@ void Engine::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t
                 ethernet_->gates[lane_index(link, vl)].leave(ethernet_->pause[link], blocks));
 }
 
-/// A pause frame goes before everything else: it takes the cable's time.
+/// Tells the sender of a link to pause a lane or to go on. A pause frame waits for no packet, so it
+/// takes only the delay of the cable.
 void Engine::tell_sender(std::uint32_t link, std::uint8_t vl, link::PauseGate::Tell tell) {
     if (tell == link::PauseGate::Tell::kNothing) {
         return;
@@ -88,7 +89,7 @@ void Engine::tell_sender(std::uint32_t link, std::uint8_t vl, link::PauseGate::T
          std::uint32_t{vl} << 1 | (pauses ? 1 : 0));
 }
 
-/// At the sender. A lane that pauses has no credits.
+/// Pauses a lane at its sender, or lets it go on. A lane that is paused has no credits.
 void Engine::handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses) {
     Lane& of = lane(link, vl);
     of.fccl = pauses ? of.fctbs : link::count_after(of.fctbs, buffer_blocks());

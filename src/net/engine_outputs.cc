@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The events of a switch in a window, output by output. Where packets leave a switch they wait for
-// the cable, for credits and for each other, and for nothing that happens at another port of the
-// switch. So each output handles its own arrivals and wakes of a window in one go, in their order,
-// with its records in registers and the nearest cache, and a wake within the window is no event: it
-// is only the time at which the output looks again.
+// Handles the events of a switch in a window output by output. Where packets leave a switch, they
+// wait for the cable, for credits and for each other, and for nothing that happens at another port
+// of the switch. So each output handles its own arrivals and wakes of a window in one go, in their
+// order, with its records in registers and the nearest cache. A wake within the window is no event
+// in a queue: it is only the time at which the output looks again.
 //
-// Where the ports of a switch do act on each other, the events are handled in the order of all
-// (run_switch): switches that choose among ports, multicast, MADs, ports that were down or lose
-// packets, limits of waiting.
+// Where the ports of a switch do act on each other, run_switch() handles all events in one order:
+// for switches that choose among ports, multicast, MADs, ports that were down or lose packets, and
+// limits of waiting.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t kNoOutput = 0;  // The switch itself.
 
-/// What a port may have that is its own business.
+/// Bits of tx_special that do not make ports act on each other.
 constexpr auto kOwnBusiness = static_cast<std::uint8_t>(
     tx_special::kFaulty | tx_special::kMarks | tx_special::kPartial | tx_special::kCounted);
 
@@ -123,7 +123,8 @@ bool Engine::run_outputs(std::uint32_t bin, TimePs end) {
     }
     walk_on();
     open_last_ = windows_.base() + WindowQueue::time(last);
-    // Each output begins where the one before it ends by now.
+    // output_begins_ now has the ends of the outputs' arrivals: each begins where the one before
+    // ends.
     begin = 0;
     for (std::uint32_t number = 0; number < outputs.count; ++number) {
         const std::uint32_t stop = std::exchange(output_begins_[number], 0);
@@ -169,9 +170,9 @@ bool Engine::collect(const Outputs& outputs, std::uint32_t bin) {
     return plain;
 }
 
-/// An output sends the packets of its queue one soon after the other, and only each says where the
-/// next one is. So all queues of a switch are walked along ahead of that, step by step. Their first
-/// packets have been fetched (fetch_waiting).
+/// Begins to prefetch the packets in the queues of a switch. An output will send them soon after
+/// each other, and only each packet says where the next one is. So walk_on() goes along all queues,
+/// one packet at a time. fetch_waiting() has fetched the first packets.
 void Engine::begin_walk(const Outputs& outputs) {
     walkers_.clear();
     for (std::uint32_t port = outputs.first; port < outputs.first + outputs.count; ++port) {
@@ -179,7 +180,7 @@ void Engine::begin_walk(const Outputs& outputs) {
             const auto at = static_cast<std::uint32_t>(&first_waiting(port) - lanes_.data());
             walkers_.push_back(packets_[lanes_[at].head].next);
             fetch(place_of(packets_.data(), walkers_.back()));
-            // Others line up behind the last one of a round.
+            // A packet is queued behind the last one of its round.
             fetch(place_of(packets_.data(),
                            round_ends_[std::size_t{at} * kRoundsOpen +
                                        lanes_[at].tail_round / kRound % kRoundsOpen]));
@@ -197,7 +198,7 @@ void Engine::walk_on() {
 }
 
 /// Returns the number of the port by which a packet will leave a switch, and sets its lane there;
-/// kNoOutput: it does not, or there is more to it.
+/// kNoOutput if it will not leave, or is out of the ordinary.
 inline std::uint32_t Engine::output_of(const Rx& rx, Packet& packet) const {
     const bool adapts = ((rx.special & rx_special::kAdaptive) != 0) &
                         ((packet.flags & packet_flag::kAdaptive) != 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Engines that carry one fabric together, each a part of it: what passes between them.
+// What passes between engines that each carry a part of one fabric.
 #include <algorithm>
 
 #include "core/base/check.h"
@@ -13,7 +13,7 @@ void Engine::cut(std::uint32_t port, std::uint32_t part) {
     other_part_.resize(port_count(), kNone);
     other_part_[port] = other_part_[peer(port)] = part;
     crossings_.resize(std::max<std::size_t>(crossings_.size(), part + 1));
-    tx_[port].special |= tx_special::kFaulty;  // It is looked at more closely there.
+    tx_[port].special |= tx_special::kFaulty;  // So that spoil() calls send_across().
     for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
         lane(peer(port), vl).starved = Lane::kRemote;
     }

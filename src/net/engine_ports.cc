@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Cables that come and go, and the states of the ports at their ends (core/link/port_state.h). What
-// a port may send and receive in its state stands in its flags, so that an active one costs
+// Cables that come and go, and the states of the ports at their ends (core/link/port_state.h).
+// apply_state() puts what a port may send and receive into flags, so that an active port costs
 // nothing.
 #include <algorithm>
 #include <bit>
@@ -26,7 +26,7 @@ void activate(link::PortStateMachine& state) {
 
 }  // namespace
 
-/// Ports begin active; a manager that wants it otherwise says so.
+/// Makes the states when first called: all ports are active then.
 link::PortStateMachine& Engine::state(std::uint32_t port) {
     if (states_.empty()) {
         link::PortStateMachine active = initialized();
@@ -38,7 +38,7 @@ link::PortStateMachine& Engine::state(std::uint32_t port) {
     return states_[port];
 }
 
-/// What its state means for the packets that go out of a port and come in.
+/// Sets the flags of a port by its state, for packets that go out and come in.
 void Engine::apply_state(std::uint32_t port) {
     const link::PortStateMachine& now_in = state(port);
     std::uint8_t& out = tx_[port].special;
@@ -51,7 +51,8 @@ void Engine::apply_state(std::uint32_t port) {
     set(in, rx_special::kGuarded, now_in.logical() != PortState::kActive);
 }
 
-/// Data makes an armed port active (IBA vol. 1, 7.2.7).
+/// Returns whether a port takes a packet in its state. Data makes an armed port active (IBA vol. 1,
+/// 7.2.7).
 bool Engine::may_come_in(const Rx& rx, const Packet& packet) {
     link::PortStateMachine& at = state(rx.self);
     if (packet.in_vl != link::kVl15 && at.logical() == PortState::kArmed) {
@@ -105,6 +106,7 @@ void Engine::set_arbitration(std::uint32_t port, const link::ArbitrationTable& t
     }
 }
 
+/// Drops all packets that wait at a port.
 void Engine::flush(std::uint32_t port) {
     Tx& tx = tx_[port];
     while (tx.waiting != 0) {
@@ -142,7 +144,7 @@ void Engine::retrain(std::uint32_t port, TimePs takes) {
             continue;
         }
         state(end).handle_many_errors();
-        // What is on the cable is lost, what waits goes on waiting.
+        // Packets on the cable are lost; packets that wait go on waiting.
         rx_[end].special |= rx_special::kFlapped;
         downed_at_[end] = now();
         tx_[end].free_at = std::max(tx_[end].free_at, now() + takes);
@@ -151,7 +153,7 @@ void Engine::retrain(std::uint32_t port, TimePs takes) {
     }
 }
 
-/// A port will be done with its training, unless something happens to it before.
+/// Schedules the end of a port's training, which does not count if another training begins before.
 void Engine::train(std::uint32_t port, TimePs takes) {
     if (takes == 0) {
         end_training(port, trainings_[port]);

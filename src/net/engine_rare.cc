@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What few packets meet: copies, marks, limits of waiting, faults.
+// What few packets meet: multicast copies, marks, limits of waiting, faults.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -54,7 +54,7 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
             return true;
         }
     } else if (packet.in_vl == link::kVl15) {
-        // No credits here: what finds no room is dropped. `fccl` counts the blocks in the buffer.
+        // VL15 has no credits: what finds no room is dropped. `fccl` counts blocks in the buffer.
         Lane& lane15 = lane(in, link::kVl15);
         const std::uint16_t blocks = link::blocks_of(packet.bytes);
         if (lane15.fccl + blocks > buffer_blocks()) {
@@ -90,13 +90,14 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
     return false;
 }
 
-/// A packet with something wrong has come to a port: counts that, and says whether it ends here.
+/// Counts a broken or malformed packet at the port that it has come to. Returns whether it ends
+/// here.
 bool Engine::refuses(const Rx& rx, Packet& packet) {
     const bool here = (packet.flags & packet_flag::kBrokenHere) != 0;
     packet.flags &= static_cast<std::uint8_t>(~packet_flag::kBrokenHere);
     if ((packet.flags & packet_flag::kBad) != 0) {
-        // The port behind the cable that broke it sees a wrong checksum. Its switch has begun to
-        // send it on by then, and ends it so that all further ports know (EBP).
+        // The port behind the cable that broke the packet sees a wrong CRC. By then its switch has
+        // begun to send the packet on, and ends it with an EBP, so that all further ports know.
         ++(here ? odd(rx.self).local_physical_errors : odd(rx.self).rcv_remote_physical_errors);
         if (here) {
             ++odd(rx.self).symbol_errors;
@@ -111,14 +112,14 @@ bool Engine::refuses(const Rx& rx, Packet& packet) {
     return rx.to_adapter != 0;
 }
 
-/// Now and then one is broken on any cable. When good packets do not outnumber them any more, the
-/// link has lost its integrity (IBA vol. 1, 7.12.2).
+/// Counts a packet that the cable broke. When good packets between the broken ones no longer make
+/// up for them, the link has lost its integrity (IBA vol. 1, 7.12.2).
 void Engine::count_broken(const Rx& rx) {
     if (integrity_.empty() || integrity_[rx.self].limit == 0) {
         return;
     }
     Integrity& integrity = integrity_[rx.self];
-    // This one is not counted as received yet.
+    // The broken packet itself is not in rx.packets yet.
     const std::uint64_t good = rx.packets - integrity.packets_then;
     integrity.broken =
         good >= integrity.broken ? 1 : static_cast<std::uint32_t>(integrity.broken - good) + 1;
@@ -138,7 +139,7 @@ bool Engine::loses_all(std::uint32_t port) const {
     return !errors_.empty() && errors_[port].lost_ppm >= kMillion;
 }
 
-/// It was on the cable when that went down.
+/// Returns whether a packet was on the cable when the cable went down.
 bool Engine::lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const {
     const Tx& tx = tx_[in];
     const TimePs travelled =
@@ -146,8 +147,8 @@ bool Engine::lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packe
     return now() - travelled <= downed_at_[in];
 }
 
-/// On a cable. The sender's next flow control packet says how much it has sent (FCTBS), by which
-/// the receiver knows that room is free that was never used.
+/// Loses a packet on a cable. Its credits return: the sender's next flow control packet says how
+/// much the sender has sent (FCTBS), so the receiver knows that the room was never used.
 void Engine::lose(std::uint32_t link, std::uint32_t index) {
     const Packet& packet = packets_[index];
     Odd& at = odd(link);
@@ -160,7 +161,7 @@ void Engine::lose(std::uint32_t link, std::uint32_t index) {
     drop(index);
 }
 
-/// It will not arrive.
+/// Removes a packet that will not arrive, and reports it if it has a tag.
 void Engine::drop(std::uint32_t index) {
     const Packet& packet = packets_[index];
     if (packet.tag != 0) {
@@ -171,7 +172,8 @@ void Engine::drop(std::uint32_t index) {
 
 // In a switch.
 
-/// Beyond the linear table: to a group, or to the agent of this switch.
+/// Forwards a packet whose DLID is not in the linear table: to the ports of a multicast group, or
+/// to the agent of this switch.
 void Engine::copy_out(const Rx& rx, std::uint32_t index) {
     const Packet original = packets_[index];
     std::uint8_t numbers[256];
@@ -238,7 +240,8 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
     }
 }
 
-/// Its room in the buffer it came into is free from `at` on.
+/// Gives back a packet's room in the buffer that it came into, from `at` on. Of multicast copies
+/// the last one does so.
 void Engine::leave_buffer(const Packet& packet, TimePs at) {
     if ((packet.flags & packet_flag::kCopy) == 0) {
         if (packet.in_link != kNone) {
@@ -307,7 +310,8 @@ sw::StallCounter& Engine::stall(std::uint32_t port, std::uint8_t vl) {
     return stalls_[lane_index(port, vl)];
 }
 
-/// When the first packet of a lane has waited long enough. `of_head`: by the limit for the head.
+/// Returns when the first packet of a lane must be dropped; kNever if it has no limit. Sets
+/// `of_head` if that is by the limit for the head of a queue (HOQLife).
 TimePs Engine::deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const {
     const std::uint32_t now_units = units(now());
     const std::uint64_t lifetime = limit_units(limits.lifetime);
@@ -326,7 +330,7 @@ void Engine::watch(std::uint32_t port, Tx& tx) {
     if ((tx.special & tx_special::kWatched) != 0) {
         return;
     }
-    // What has just come, or comes to the head next, has its whole time before it.
+    // A packet that has just come, or comes to the head next, has its whole time before it.
     const sw::WaitingLimits& waiting = limits(port);
     TimePs first = std::min(sw::lifetime_ps(waiting.lifetime), sw::lifetime_ps(waiting.hoq_life));
     first = first == kNever ? kNever : now() + first;
@@ -376,7 +380,7 @@ void Engine::enforce_limits(std::uint32_t port) {
     }
 }
 
-/// Nothing waits any more, without having been sent.
+/// Ends the wait of a port whose packets were all dropped.
 void Engine::end_wait(Tx& tx) {
     if (tx.blocked_at != kNever) {
         tx.wait_ps += now() > tx.blocked_at ? now() - tx.blocked_at : 0;
@@ -396,14 +400,15 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
         stall(port, packet.in_vl).sent();
     }
     if (ethernet_ != nullptr) {
-        // Nobody counts credits: those that were just taken are there again.
+        // Ethernet has no credits: those that were just taken are given back.
         Lane& on = lane(port, packet.in_vl);
         on.fccl = link::count_after(on.fccl, link::blocks_of(packet.bytes));
     }
     if ((tx.special & tx_special::kFaulty) == 0) {
         return false;
     }
-    // Drawn from what the packet is on this port, not from when the question came up.
+    // Drawn from the packet's number at this port, so that it does not depend on the order of
+    // events.
     const Errors errors = errors_.empty() ? Errors{} : errors_[port];
     const std::uint64_t name = rx_[port].name;
     const std::uint64_t draw = mix(errors.seed ^ mix(tx.packets + (name << 40)));
@@ -452,7 +457,8 @@ std::uint16_t Engine::steal_credits(std::uint32_t port, std::uint8_t vl, std::ui
 void Engine::set_slow(std::uint32_t port, std::uint32_t block_ps) {
     slow_.resize(port_count());
     slow_[peer(port)].block_ps = block_ps;
-    // It stays slow by a picosecond a packet: those that wait now must not be overtaken.
+    // The HCA stays slow for good, by a picosecond a packet: later packets must not overtake those
+    // that wait now.
     rx_[peer(port)].special |= rx_special::kSlow;
 }
 

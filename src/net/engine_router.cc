@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// At a router's port: a packet is there whole, and leaves by another port of the router. It keeps
-// its room in the buffer that it came into until then, as in a switch.
+// Packets at a router. A packet leaves by another port of the router once it has come in whole.
+// Until then it keeps its room in the buffer that it came into, as in a switch.
 #include "core/base/check.h"
 #include "net/engine.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who looks at packets on their way: taps, and the partitions that a switch's ports let pass (IBA
-// vol. 1, 18.2.4.2.1).
+// Observers of packets on their way: taps, and guards, which check the P_Keys of packets at a
+// switch's ports (IBA vol. 1, 18.2.4.2.1).
 #include "net/engine.h"
 
 namespace softib::net {
@@ -14,7 +14,7 @@ void Engine::set_tap(std::uint32_t port, bool tapped) {
 void Engine::set_guard(std::uint32_t port, const Guard& guard) {
     guards_.resize(port_count());
     guards_[port] = guard;
-    // Every port of the switch may send to this one.
+    // Packets from every port of the switch may leave by this one, so all its inputs are marked.
     const std::uint32_t node = node_of(port);
     bool any = false;
     for (std::uint8_t number = 0; number < ports_of(node); ++number) {
@@ -37,7 +37,7 @@ bool Engine::lets_pass(bool enforced, const Guard& guard, const Packet& packet) 
 
 bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
     const Guard& guard = guards_[rx.self];
-    // What one has let in waits for others to be sent: it is looked at once.
+    // A packet is checked when it comes in, and not again while it waits in a queue.
     if (lets_pass(guard.in, guard, packet)) {
         return false;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events of switches by windows (window_queue.h): each switch handles its own of a window in one
-// go. Its neighbours may be a window behind or ahead of it. They meet in the lanes of the cables
-// between them, where credits that are given back show no sooner than a cable's delay later, and in
-// wakes, which are as much later. So neither sees which of them came first.
+// Handles events of switches by windows (window_queue.h): each switch handles its events of a
+// window in one go. Its neighbours may be a window behind or ahead of it. Two neighbours share only
+// the lanes of the cables between them, where credits that are returned show a cable's delay later
+// at the earliest, and wakes, which come as much later. So the result does not depend on which of
+// them is handled first.
 #include <algorithm>
 #include <utility>
 
@@ -85,7 +86,7 @@ void Engine::fetch_next(std::uint32_t bin) const {
     }
 }
 
-/// The ports of a switch, and the packets that come to it.
+/// Prefetches the ports of a switch and the packets that come to it.
 void Engine::fetch_switch(std::uint32_t bin) const {
     for (std::uint32_t i = first_rank_[bin]; i < first_rank_[bin + 1]; ++i) {
         const std::uint32_t link = switch_links_[i];
@@ -100,7 +101,8 @@ void Engine::fetch_switch(std::uint32_t bin) const {
     });
 }
 
-/// When these are there: what packets look at where they go, and those that wait there.
+/// Prefetches, once fetch_switch() has done so, forwarding table entries of the packets that come,
+/// and the first packets that wait at each port.
 void Engine::fetch_waiting(std::uint32_t bin) const {
     const std::uint8_t* const lft = lfts_.data() + std::size_t{bin} * lft_stride_;
     windows_.for_each(bin, [&](WindowQueue::Item item) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The same engine with Ethernet's links: pauses, drops, marks by chance, ECMP.
+// The packet engine with Ethernet links: pauses, drops, marks by chance, ECMP.
 #include <gtest/gtest.h>
 
 #include "net/test_fabrics.h"
@@ -56,7 +56,7 @@ TEST(Ethernet, PausesKeepAnIncastWithoutLossAtTheRateOfTheLink) {
 }
 
 TEST(Ethernet, HeadroomIsWhatItTakes) {
-    // With the headroom of longer cables' rule nothing is lost on cables of any length.
+    // Headroom grows with the length of a cable, so nothing is lost on cables of any length.
     for (const TimePs cable : {TimePs{5'000}, TimePs{500'000}, TimePs{5'000'000}}) {
         auto fabric = make_fabric(star(9), "minhop", {.data_vls = 1, .cable_ps = cable});
         fabric->net().use_ethernet({});
@@ -90,7 +90,7 @@ TEST(Ethernet, MarksByChanceAboveTheLowThreshold) {
     EXPECT_EQ(totals(never->net()).marked, 0U);
 }
 
-/// When the last message of a shift across a full tree is done, in times of the shortest.
+/// Returns how long a shift across a full tree takes, as a multiple of the shortest possible time.
 double shift_time(Spread spread, std::uint64_t seed = 1) {
     const auto fabric =
         make_fabric(tree(128, 16), "ftree", {.data_vls = 1}, {.flags = packet_flag::kAdaptive});

@@ -10,16 +10,17 @@ namespace softib::net {
 namespace {
 
 constexpr std::uint64_t kNoBucket = UINT64_MAX;
-/// How many buckets further look() loads at most: what is pushed before the last one must be put in
-/// its place.
+/// How many buckets look() loads ahead at most: an event that is then pushed into a loaded bucket
+/// must be inserted in its place, which costs time.
 constexpr std::uint64_t kNearBuckets = 2;
 
-/// Of events whose times are close: they may be on both sides of a change in the upper bits.
+/// Returns whether one event comes before another whose time is close. The low 32 bits of their
+/// times may have wrapped around between them.
 bool before(const Event& a, const Event& b) {
     return a.key != b.key ? static_cast<std::int64_t>(a.key - b.key) < 0 : a.extra < b.extra;
 }
 
-/// Equal keys are rare: they are put in order after the others.
+/// Puts events with equal keys, which are rare and lie side by side, in the order of `extra`.
 void order_equals(std::span<Event> events) {
     for (std::size_t i = 1; i < events.size(); ++i) {
         for (std::size_t j = i;
@@ -38,7 +39,7 @@ EventQueue::EventQueue(unsigned width, unsigned span)
       mask_(static_cast<std::uint32_t>(buckets_ - 1)),
       heads_(buckets_, kNone),
       filled_((buckets_ + 63) / 64) {
-    SOFTIB_CHECK(span < 32 && width + 6 <= span);  // At least a word of the bitmap.
+    SOFTIB_CHECK(span < 32 && width + 6 <= span);  // The bitmap has at least one word.
 }
 
 std::uint32_t EventQueue::add_chunk(std::uint32_t slot) {
@@ -66,7 +67,7 @@ void EventQueue::push_rare(TimePs at, const Event& event) {
     put_in_place(event);
 }
 
-/// Among those that were loaded, most often near their end.
+/// Inserts an event among those that were loaded, most often near their end.
 void EventQueue::put_in_place(const Event& event) {
     constexpr std::size_t kStepsMax = 64;
     std::size_t at = current_.size();
@@ -83,12 +84,12 @@ void EventQueue::put_in_place(const Event& event) {
     }
 }
 
-/// Returns the next bucket of the ring that has events; the far ones do not count.
+/// Returns the next bucket of the ring that has events, without those in the heap.
 std::uint64_t EventQueue::next_bucket() const {
     const std::uint64_t start = bucket_ + 1;
     std::uint64_t word = (start & mask_) / 64;
     std::uint64_t bits = filled_[word] & (~std::uint64_t{0} << start % 64);
-    // The last step looks again at the first word, now for what is behind the start.
+    // The last step looks at the first word again, now for the buckets before the start.
     for (std::uint64_t steps = 0; steps <= filled_.size(); ++steps) {
         if (bits != 0) {
             const std::uint64_t slot =
@@ -101,7 +102,7 @@ std::uint64_t EventQueue::next_bucket() const {
     return kNoBucket;
 }
 
-/// The same, with the far ones.
+/// Returns the next bucket that has events, in the ring or in the heap.
 std::uint64_t EventQueue::next_loaded() const {
     const std::uint64_t next = next_bucket();
     return far_.empty() ? next : std::min(next, far_.front().at >> width_);
@@ -119,8 +120,8 @@ TimePs EventQueue::earliest() const {
     return far_.empty() ? ring : std::min(ring, far_.front().at);
 }
 
-/// Goes on to the next bucket that is not empty. Returns false if there is none up to the given
-/// one.
+/// Goes on to the next bucket that is not empty. Returns false, with nothing changed, if there is
+/// none up to `bucket_max`.
 bool EventQueue::load(std::uint64_t bucket_max) {
     if (pending_ == 0) {
         return false;

@@ -3,15 +3,14 @@
 
 // Pending events of a simulation. Nearly all of them lie within a microsecond or two, so they are
 // in a ring of narrow time buckets with a bitmap of those that are not empty; later events wait in
-// a heap. A bucket's events are sorted when its time has come, or a little before that, for whoever
-// wants to know what comes next (look()). What is pushed into it later is put in its place.
+// a heap. A bucket's events are sorted when its time has come, or a little earlier if look() asks
+// what comes next. Events that are pushed into a sorted bucket are inserted in their place.
 //
 // The order is total: by time, then by link, then by kind, then by the event's extra word. Nothing
 // depends on the order of insertion, on the width of a bucket, or on how many queues share the
-// work. Two events that are still alike are of a kind for which it does not matter which comes
-// first.
+// work. Where two events agree in all four, it does not matter which of them comes first.
 //
-// An event says its time by the low 32 bits of picoseconds: all events of a bucket share the rest.
+// An event holds the low 32 bits of its time in picoseconds: all events of a bucket share the rest.
 
 #include <algorithm>
 #include <bit>
@@ -31,21 +30,23 @@ namespace softib::net {
 using link::kNever;
 using link::TimePs;
 
+/// An index that names nothing: no packet, port, node …
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-/// In the order in which events of one moment and link are handled.
+/// What an event is. Events of one moment and link are handled in this order.
 enum class EventKind : std::uint8_t {
     kArrival,  ///< A packet can go on from a switch, or is whole at an HCA.
     kReady,    ///< A packet that comes in slower than it goes out can go on.
-    kRelease,  ///< Room in a buffer is given back that is too far off for the lane's slots.
+    kRelease,  ///< Room in a buffer is free that was too far off for the slots of its Lane.
     kWake,     ///< A port may have something to send.
     kTimer,    ///< An HCA's timer.
-    kLimit,    ///< At a port: packets may have waited too long.
-    kTrained,  ///< At a port: its cable is ready.
+    kLimit,    ///< Packets at a port may have waited too long.
+    kTrained,  ///< The cable at a port has been trained.
     kPause,    ///< On Ethernet: a port is told to pause a lane, or to go on.
 };
 
 struct Event {
+    /// From the upper bits down: time (low 32 bits), link, kind.
     std::uint64_t key = 0;
     std::uint32_t packet = kNone;
     std::uint32_t extra = 0;
@@ -62,7 +63,7 @@ class EventQueue {
     explicit EventQueue(unsigned width = 10, unsigned span = 21);
 
     TimePs now() const { return now_; }
-    /// Time passes without an event. None may be due before.
+    /// Lets time pass without an event. No event may be due before `at`.
     void set_now(TimePs at) { now_ = at; }
     bool empty() const { return pending_ == 0; }
     std::uint64_t pending() const { return pending_; }
@@ -80,10 +81,10 @@ class EventQueue {
         }
     }
 
-    /// A time before which no event is due; kNever if none is pending.
+    /// Returns a time before which no event is due; kNever if none is pending.
     TimePs earliest() const;
-    /// Whether an event is due at this time or before it. If so it comes next: nothing may be
-    /// pushed before it is popped.
+    /// Returns whether an event is due at `until` or before. If so, the caller must pop() it before
+    /// it pushes anything.
     bool due(TimePs until) {
         if (place_ == current_.size() && !load(until >> width_)) [[unlikely]] {
             return false;
@@ -98,7 +99,8 @@ class EventQueue {
         return event;
     }
 
-    /// What comes next, `events` of them if so many come soon, for prefetching.
+    /// Returns the events that come next, for prefetching: at least `events` of them if that many
+    /// come soon.
     std::span<const Event> look(std::size_t events) {
         if (current_.size() - place_ < events) {
             load_more(events);
@@ -107,10 +109,10 @@ class EventQueue {
         fetch_chunk();
         return std::span(current_).subspan(place_);
     }
-    /// The queue has gone on to events of which look() said nothing.
+    /// Returns whether the queue has gone on to events that look() has not returned.
     bool begins() const { return begins_; }
     std::size_t bytes() const;
-    /// While nothing is pending: returns the memory that many events took.
+    /// Frees the memory that many events took; does nothing while events are pending.
     void give_back();
 
   private:
@@ -124,7 +126,7 @@ class EventQueue {
         TimePs at;
         Event event;
         friend bool operator>(const Far& a, const Far& b) {
-            return a.at > b.at;  // Sorted with their bucket later on.
+            return a.at > b.at;  // Events of one time are sorted with their bucket later on.
         }
     };
 
@@ -136,14 +138,14 @@ class EventQueue {
         Chunk& chunk = chunks_[c];
         chunk.events[chunk.count++] = event;
     }
-    /// Of an event in `current_`: they lie close together.
+    /// Returns the time of an event in `current_`: their times lie close together.
     TimePs time_of(const Event& event) const {
         const TimePs begin = bucket_ << width_;
         const auto after =
             static_cast<std::int32_t>(event.time_low() - static_cast<std::uint32_t>(begin));
         return begin + static_cast<TimePs>(std::int64_t{after});
     }
-    /// Fetches one more piece of the bucket behind the last one that was loaded.
+    /// Prefetches one more chunk of the bucket that follows the last one loaded.
     void fetch_chunk() {
         if (ahead_ != kNone) {
             ahead_ = chunks_[ahead_].next;
@@ -175,7 +177,7 @@ class EventQueue {
     std::uint64_t pending_ = 0;
     std::size_t place_ = 0;
     bool begins_ = false;
-    std::vector<Event> current_;  ///< In order; those before `place_` are over.
+    std::vector<Event> current_;  ///< Sorted; those before `place_` were popped.
     std::vector<Event> bucket_events_;
     KeySort<Event> sorter_;
     std::vector<std::uint32_t> heads_;   ///< By bucket: its last chunk.

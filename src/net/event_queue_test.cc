@@ -15,7 +15,7 @@ namespace {
 constexpr int kWake = static_cast<int>(EventKind::kWake);
 using Seen = std::tuple<TimePs, std::uint32_t, int>;
 
-/// Takes all, and pushes for every event one or none later on, some of them far.
+/// Takes all events, and for each of the first 5,000 pushes a later one, some of them far off.
 std::vector<Seen> drain(unsigned width, std::uint64_t seed) {
     EventQueue queue(width, 21);
     Prng prng(seed);
@@ -78,7 +78,8 @@ TEST(EventQueue, WhatIsPushedIntoTheBucketAtHandTakesItsPlace) {
         if (event.link() == 5) {
             queue.push(queue.now() + 55, 100, EventKind::kWake);
             queue.push(queue.now() + 20, 100, EventKind::kWake);
-            queue.push(queue.now(), 3, EventKind::kWake);  // It comes next all the same.
+            queue.push(queue.now(), 3,
+                       EventKind::kWake);  // It comes next, though it is pushed late.
             queue.push(queue.now() + 900, 100, EventKind::kWake);
             EXPECT_EQ(queue.earliest(), queue.now());
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A whole fabric in virtual time: a description, routes of an engine, HCAs at its ends. It
-// cannot be moved, because its network and its HCAs point to each other; several exist side by
+// A whole fabric in virtual time: its description, the routes of a routing engine, and the ends. It
+// cannot be moved, because its network and its ends point to each other; several can exist side by
 // side.
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace softib::net {
 
-/// The engine whose routes a damaged fabric has that has lost the shape its own engine is for.
+/// The routing engine for a damaged fabric that has lost the shape that its own engine is for.
 inline constexpr char kAnyEngine[] = "auto";
 
 /// One subnet of a fabric, as its subnet manager knows it.
@@ -33,10 +33,10 @@ struct SubnetRoutes {
 /// A fabric with its LIDs and routes.
 struct Routed {
     topo::Fabric topology;
-    std::vector<Lid> lids;                   ///< By node.
-    routing::Graph graph;                    ///< Of the first subnet,
-    routing::Tables tables;                  ///< which mostly is the only one.
-    std::vector<SubnetRoutes> further = {};  ///< Of the others.
+    std::vector<Lid> lids;   ///< By node.
+    routing::Graph graph;    ///< Graph of the first subnet.
+    routing::Tables tables;  ///< Tables of the first subnet, which mostly is the only one.
+    std::vector<SubnetRoutes> further = {};  ///< Routes of the other subnets.
 
     const routing::Graph& graph_in(SubnetId subnet) const {
         return subnet.value == 0 ? graph : further[subnet.value - 1U].graph;
@@ -45,19 +45,19 @@ struct Routed {
         return subnet.value == 0 ? tables : further[subnet.value - 1U].tables;
     }
     std::uint32_t subnets() const { return static_cast<std::uint32_t>(further.size()) + 1; }
-    /// Whether the engine of any subnet leaves its switches a choice among ports.
+    /// Returns whether the engine of any subnet leaves its switches a choice among ports.
     bool has_choice() const;
-    /// The engines whose routes the subnets have, each once: "ftree" or "ftree, updn".
+    /// Returns the names of the subnets' routing engines, each once: "ftree" or "ftree, updn".
     std::string engine_names() const;
 
-    /// With the routes of an engine; the message says what does not fit. `adaptive`: also with the
-    /// longer ways that switches may choose.
+    /// Routes a fabric by the engine of this name. The message of the error says what does not fit.
+    /// `adaptive`: also finds the longer ways that switches may choose.
     static std::expected<Routed, topo::Error> make(topo::Fabric topology, const std::string& engine,
                                                    std::uint8_t data_vls, bool adaptive = false);
-    /// The same for a fabric that has lost something. Each subnet has a manager of its own: where
-    /// its engine of `engines`, which are by subnet, refuses it, kAnyEngine takes over, and between
-    /// subnets updn where that needs service levels. Sets `engines` to those that could, and
-    /// appends to `notes` what the user should know.
+    /// Routes a fabric that has lost something. `engines` names the engine of each subnet. If it
+    /// refuses its subnet, kAnyEngine takes over; if that needs service levels in a fabric of
+    /// several subnets, updn does. Sets `engines` to those that could, and appends to `notes` what
+    /// the user should know.
     static std::expected<Routed, topo::Error> repair(const topo::Fabric& topology,
                                                      std::vector<std::string>& engines,
                                                      std::uint8_t data_vls, bool adaptive,
@@ -90,8 +90,8 @@ class Fabric {
     Ends& ends() { return ends_; }
     const Ends& ends() const { return ends_; }
 
-    /// Lets switches choose among the ports that the engine found equally good; false if it found
-    /// none.
+    /// Lets switches choose among the ports that the engine found equally good. Returns false if it
+    /// found none.
     bool use_adaptive_routing() {
         if (!routed_.has_choice()) {
             return false;
@@ -102,7 +102,7 @@ class Fabric {
 
     /// Removes a cable, or all cables of a node, from the description; the network keeps them.
     void take_out(const Hop& what) { net::take_out(routed_.topology, what); }
-    /// Writes new routes, which are for the description as it is now, in the place of the old.
+    /// Replaces the routes by new ones, which must be for the description as it is now.
     void change_routes(Routed routed) {
         routed_ = std::move(routed);
         clear_routes(net_);
@@ -116,20 +116,21 @@ class Fabric {
         }
     }
 
-    // Adapters by number, in the order of hosts.
+    // HCAs by number, in the order of hosts.
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
     std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
     std::uint32_t port(std::uint32_t host) const { return net_.port_of(hosts_[host], 1); }
     Lid lid(std::uint32_t host) const { return routed_.lids[hosts_[host]]; }
     std::span<const Lid> lids() const { return routed_.lids; }
     std::uint32_t subnets() const { return routed_.subnets(); }
-    /// 0 between subnets.
+    /// Returns the service level from one HCA to another; 0 between subnets.
     std::uint8_t sl(std::uint32_t from, std::uint32_t to) const {
         const SubnetId subnet = routed_.topology.nodes[hosts_[from]].subnet;
         return subnet == routed_.topology.nodes[hosts_[to]].subnet
                    ? routed_.tables_in(subnet).sl(routed_.graph_in(subnet), lid(from), lid(to))
                    : std::uint8_t{0};
     }
+    /// Returns the number of the node with this name, which must exist.
     std::uint32_t find(const std::string& name) const {
         const auto node = routed_.topology.find_node(name);
         SOFTIB_CHECK(node);

@@ -12,22 +12,22 @@
 namespace softib::net {
 
 struct Failure {
-    Hop what = {};  ///< Port 0: the whole node. Else the cable at the port, both directions.
-    TimePs at = 0;  ///< 0: it was never there.
+    Hop what = {};  ///< Port 0: the whole node; otherwise both directions of the cable at the port.
+    TimePs at = 0;  ///< When it fails; 0: it was never there.
     friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-/// Takes the cable, or all cables of the node, out of a fabric.
+/// Removes the cable, or all cables of the node, from a fabric.
 void take_out(topo::Fabric& fabric, const Hop& what);
 
-/// The cables between switches, each by its end that the fabric lists first.
+/// Returns the cables between switches, each named by the end that the fabric lists first.
 std::vector<Hop> cables_between_switches(const topo::Fabric& fabric);
 
-/// The cables that join a fabric: those between switches, then those of routers between subnets,
-/// each of these by the router's end.
+/// Returns the cables inside a fabric: those between switches, then those of routers between
+/// subnets, which are named by the router's end.
 std::vector<Hop> inner_cables(const topo::Fabric& fabric);
 
-/// `count` different inner cables at random, or all if there are no more.
+/// Returns `count` different inner cables at random, or all if there are no more than that.
 std::vector<Hop> draw_cables(const topo::Fabric& fabric, std::uint32_t count, std::uint64_t seed);
 
 }  // namespace softib::net

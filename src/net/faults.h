@@ -15,21 +15,21 @@
 namespace softib::net {
 
 enum class FaultKind : std::uint8_t {
-    kDrop,           ///< `value` of a million packets sent by the port are lost …
-    kCorrupt,        ///< … or arrive broken …
-    kCorruptInside,  ///< … or leave broken, with a VCRC that is right.
-    kLinkDown,       ///< The cable at the port.
-    kNodeDown,       ///< `port` names any port of the node.
+    kDrop,           ///< `value` of a million packets that the port sends are lost.
+    kCorrupt,        ///< `value` of a million packets that the port sends arrive broken.
+    kCorruptInside,  ///< The same, but broken before the VCRC was made: only the ICRC tells.
+    kLinkDown,       ///< The cable at the port is down.
+    kNodeDown,       ///< A node is down; `port` names any of its ports.
     kCreditLoss,     ///< The port loses `value` blocks of lane 0 for good.
     kSlow,           ///< The HCA takes `value` ps for 64 bytes.
     kRetrain,        ///< The cable at the port has too many errors, and is trained again.
-    kPause,          ///< The HCA looks at nothing.
+    kPause,          ///< The HCA handles nothing that comes in.
 };
 inline constexpr std::uint32_t kFaultKinds = 9;
 
 struct Fault {
     TimePs at = 0;
-    TimePs lasts = 0;  ///< kCreditLoss does not end.
+    TimePs lasts = 0;  ///< How long the fault lasts; kCreditLoss does not end.
     FaultKind kind{};
     std::uint32_t port = 0;
     std::uint32_t value = 0;
@@ -45,7 +45,7 @@ struct RandomFaults {
     bool nodes = true;
 };
 
-/// Times and places at random; each kind comes up alike.
+/// Draws faults at random times and places; each kind is equally likely.
 std::vector<Fault> draw_faults(const Engine& engine, const RandomFaults& wanted);
 
 std::string to_string(const Engine& engine, const Fault& fault);
@@ -54,8 +54,8 @@ class FaultInjector {
   public:
     explicit FaultInjector(std::vector<Fault> faults, std::uint64_t seed = 1);
 
-    /// Runs the network through all faults and their ends, then until nothing is left to do or
-    /// `until`. `look(network)` is called before each.
+    /// Runs the network through all faults and their ends, then to `until` or until nothing is left
+    /// to do. Calls look(network) before each fault begins or ends, and once at the end.
     template <typename Net, typename Look>
     void run(Net& net, TimePs until, Look look) {
         for (const Step& step : steps_) {

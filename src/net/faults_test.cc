@@ -41,8 +41,8 @@ TEST(Faults, ABrokenPacketCountsOncePerPortAndIsNotDelivered) {
 }
 
 /// With a fifth of the packets broken, good ones outnumber them and the count stays low. With seven
-/// tenths broken a limit of 8 is reached again and again: each broken packet adds 1, and good ones
-/// take only three in seven of these back.
+/// tenths broken, a limit of 8 is reached again and again: seven broken packets add 7, and the
+/// three good ones among them take only 3 off.
 TEST(Faults, ALinkLosesItsIntegrityWhenGoodPacketsAreTheFewer) {
     for (const bool mostly : {false, true}) {
         const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
@@ -70,7 +70,7 @@ TEST(Faults, ALinkThatFlapsLosesWhatIsOnItAndWorksAgain) {
     net.run();
     const std::uint32_t out = net.peer(fabric->port(1));
     EXPECT_GT(net.odd_counts(out).lost, 3U);
-    EXPECT_GT(net.counts(out).xmit_discards, 50U);  // Came while it was down.
+    EXPECT_GT(net.counts(out).xmit_discards, 50U);  // Packets that came while the cable was down.
     EXPECT_EQ(net.counts(out).link_downed, 1U);
     EXPECT_EQ(net.counts(fabric->port(1)).link_downed, 1U);
     EXPECT_EQ(fabric->ends().flows()[0].received + net.stats().lost + net.stats().discarded, 1000U);
@@ -166,7 +166,7 @@ TEST(Faults, TrainingTakesItsTime) {
     net.run(9'000'000);
     send(*fabric, 0, 1, 4096);
     EXPECT_EQ(net.counts(port).xmit_discards, 1U);
-    // Down and up again: it begins anew, and the end of the first training is none.
+    // Down and up again: training begins anew, and the end of the first training has no effect.
     net.set_link(port, false);
     net.set_link(port, true);
     net.run(18'000'000);
@@ -180,7 +180,7 @@ TEST(Faults, TrainingTakesItsTime) {
     expect_sound(*fabric);
 }
 
-/// What is on the cable is lost; what waits goes on afterwards.
+/// Packets on the cable are lost; packets that wait are sent afterwards.
 TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
     auto& net = fabric->net();
@@ -198,7 +198,7 @@ TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
     EXPECT_EQ(net.counts(port).link_downed, 0U);
     EXPECT_EQ(net.counts(port).xmit_discards, 0U);
     EXPECT_GT(net.stats().lost, 0U);
-    EXPECT_LE(net.stats().lost, 4U);  // Those that the switch was still looking up among them.
+    EXPECT_LE(net.stats().lost, 4U);  // Also those that the switch was still looking up.
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets + net.stats().lost, 100U);
     expect_sound(*fabric);
 }
@@ -223,7 +223,7 @@ TEST(Faults, DataActivatesAnArmedPort) {
     EXPECT_EQ(net.state(there).logical(), PortState::kActive);
     EXPECT_EQ(net.state(fabric->port(1)).logical(), PortState::kActive);
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
-    // In Initialize it hears no data.
+    // A port in Initialize takes no data.
     net.initialize_port(fabric->port(1));
     send(*fabric, 0, 1, 4096);
     net.run();

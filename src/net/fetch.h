@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Memory that is fetched before its turn. A wrong guess only costs time, so that an index may lead
-// anywhere.
+// Prefetching of memory. A wrong guess only costs time, so an index may point anywhere.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace softib::net {
 
-/// Without the empty statement GCC takes a function that only fetches for one without effect, and
-/// leaves its calls out.
+/// Prefetches a cache line. Without the empty statement, GCC takes a function that only prefetches
+/// for one without effect, and removes calls of it.
 inline void fetch(const void* at) {
     __builtin_prefetch(at);
     asm volatile("");
 }
 
-/// Where the element of an array would be. Pointers may not leave their array, numbers may.
+/// Returns where the element of an array would be. It computes with integers, since a pointer may
+/// not leave its array.
 template <typename T>
 const void* place_of(const T* first, std::size_t index) {
     return reinterpret_cast<const void*>(  // NOLINT(performance-no-int-to-ptr)

@@ -58,7 +58,7 @@ TEST(Multicast, AGroupWithoutPortsIsARelayError) {
 
 /// Returns how many picoseconds all flows take.
 TimePs shift_takes(bool adaptive, std::uint32_t shift) {
-    // All hosts of a leaf to hosts whose routes share uplinks.
+    // All hosts of a leaf send to hosts whose routes share uplinks.
     const auto fabric = make_fabric(tree(32, 8), "ftree", {},
                                     {.flags = adaptive ? packet_flag::kAdaptive : std::uint8_t{0}});
     EXPECT_TRUE(fabric->use_adaptive_routing());
@@ -85,7 +85,7 @@ TEST(Adaptive, GoesAroundALinkThatIsDown) {
     const auto fabric = make_fabric(tree(32, 8), "ftree", {}, {.flags = packet_flag::kAdaptive});
     ASSERT_TRUE(fabric->use_adaptive_routing());
     auto& net = fabric->net();
-    // An uplink of the first leaf: nothing that leaves it upwards needs just this one.
+    // An uplink of the first leaf: no packet that goes up needs just this one.
     const std::uint32_t leaf = net.node_of(net.peer(fabric->port(0)));
     std::uint32_t uplink = kNone;
     for (std::uint8_t number = 1; number < net.ports_of(leaf) && uplink == kNone; ++number) {
@@ -104,7 +104,7 @@ TEST(Adaptive, GoesAroundALinkThatIsDown) {
     EXPECT_EQ(net.counts(uplink).xmit_discards, 0U);
 }
 
-/// A host that takes nothing for a long time, and one that sends to it.
+/// Returns a fabric in which a host sends to another that takes nothing for a long time.
 std::unique_ptr<TestFabric> to_a_paused_host(PlantConfig config) {
     config.buffer_bytes = 8192;
     config.data_vls = 1;
@@ -128,7 +128,7 @@ TEST(Limits, ThePacketAtTheHeadIsDroppedAfterHoqLife) {
     net.run(60'000'000);
     EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 0U);
     net.run(600'000'000);
-    // One after the other, each at its own time.
+    // Packets are dropped one after the other, each at its own time.
     EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 9U);
     EXPECT_EQ(net.counts(out).xmit_discards, 9U);
     EXPECT_EQ(net.odd_counts(out).lifetime_discards, 0U);
@@ -156,7 +156,8 @@ TEST(Limits, LifetimeCountsFromTheArrivalInTheSwitch) {
     auto& net = fabric->net();
     const std::uint32_t out = net.peer(fabric->port(1));
     net.run(67'000'000);
-    // The two that fit into the switch came at about the same time, and go at the same time.
+    // The two packets that fit into the switch came at about the same time, and are dropped
+    // together.
     EXPECT_EQ(net.odd_counts(out).lifetime_discards, 2U);
     EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 0U);
     net.run();

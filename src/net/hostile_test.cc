@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A million packets that no peer sends, thrown into a fabric at work: strangers forge addresses,
-// keys, numbers and lengths, or send bytes of chance, while others talk and cables break. Whatever
-// they do, the others' data arrive once and unchanged, every packet ends where its fault is
-// counted, and no credit is lost.
+// A million packets that no peer would send, thrown into a fabric at work: strangers forge
+// addresses, keys, numbers and lengths, or send random bytes, while other hosts talk and cables
+// break. Whatever the strangers do, the data of the others arrives once and unchanged, every
+// hostile packet ends where its fault is counted, and no credit is lost.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kPackets = effort(1'000'000, 40'000);
 constexpr std::uint64_t kPerCluster = 10'000;
 
-/// Whatever was discarded is in a counter of the port that did it.
+/// Expects that every packet that was discarded is in a counter of the port that discarded it.
 void expect_counted(const Engine& net) {
     std::uint64_t counted = 0;
     for (std::uint32_t port = 0; port < net.port_count(); ++port) {
@@ -47,7 +47,7 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
         attack.cluster.post_all();
         const auto faults = draw_faults(net, {.seed = seed, .count = 8, .until = 40'000'000});
         FaultInjector injector(faults, seed);
-        // Each port sends its share until the next fault and beyond.
+        // Strangers send a share of the packets before each fault; these go on during it.
         const auto volley = [&](auto&) {
             for (std::uint64_t i = 0; i < kPerCluster / 17; ++i) {
                 attack.shoot_one();
@@ -82,7 +82,7 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
             counted[i] += attack.cluster.count(static_cast<hca::Counted>(i));
         }
     }
-    // All of it came up.
+    // Each kind of error came up.
     EXPECT_GT(sums.malformed_packet_errors, 0U);
     EXPECT_GT(sums.local_physical_errors, 0U);
     EXPECT_GT(sums.rcv_remote_physical_errors, 0U);

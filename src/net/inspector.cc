@@ -110,7 +110,7 @@ Deadlock Inspector::find_deadlock() const {
         }
     }
     plant_.packets_.for_each([&](std::uint32_t p, const Packet& packet) {
-        // On a cable, or being looked at: an event will come to it.
+        // The packet is on a cable or being looked up: an event will move it.
         const bool moves = queued[p] == 0 && packet.round_or_copies == 0 && packet.in_link != kNone;
         if (moves && packet.in_vl != link::kVl15) {
             suspect[plant_.lane_index(packet.in_link, packet.in_vl)] = 0;
@@ -150,7 +150,7 @@ Deadlock Inspector::find_deadlock() const {
         if (next[index] == kNone) {
             found.without_cause.push_back(stuck(index));
         }
-        // Follow until a lane comes again.
+        // Follow the lanes until one comes again.
         std::uint32_t at = index;
         while (at != kNone && seen[at] == 0) {
             seen[at] = 1;
@@ -163,7 +163,7 @@ Deadlock Inspector::find_deadlock() const {
                 end = next[end];
             } while (end != at && end != kNone);
             if (end == kNone) {
-                found.cycle.clear();  // Only led to a lane seen before.
+                found.cycle.clear();  // The lanes only led to a circle that was seen before.
             }
         }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Looks at a fabric from outside, between two events: do credits add up, do the counters of both
-// ends of a cable agree, and is anything stuck for good.
+// Checks a fabric from outside, between two events: whether credits add up, whether the counters at
+// both ends of a cable agree, and whether anything is stuck for good.
 
 #include <cstdint>
 #include <string>
@@ -21,30 +21,30 @@ struct Stuck {
 };
 
 struct Deadlock {
-    /// Each waits for room that packets in the queue of the next one take; the last waits for the
-    /// first. Empty: nothing waits in a circle.
+    /// Lanes that wait in a circle: each waits for room that packets in the queue of the next one
+    /// take, and the last waits for the first. Empty if there is no circle.
     std::vector<Stuck> cycle;
-    std::uint32_t lanes = 0;    ///< All that never move again, the circle and those behind it.
-    std::uint64_t packets = 0;  ///< In their queues.
+    std::uint32_t lanes = 0;    ///< Lanes that never move again: the circle and those behind it.
+    std::uint64_t packets = 0;  ///< Packets in the queues of these lanes.
     /// Lanes whose receiver has an empty buffer and yet no credits: credits were lost.
     std::vector<Stuck> without_cause;
 
     bool any() const { return lanes != 0; }
-    std::string text;  ///< The same for people; empty if there is nothing to tell.
+    std::string text;  ///< A description for people; empty if nothing is stuck.
 };
 
 class Inspector {
   public:
     explicit Inspector(const Plant& plant) : plant_(plant) {}
 
-    /// One line per lane whose blocks are not all somewhere: with the sender as credits, on their
-    /// way back, or under a packet.
+    /// Returns a line for each lane whose blocks do not add up: each block must be a credit that
+    /// the sender has, a credit on its way back, or taken by a packet.
     std::vector<std::string> check_credits() const;
-    /// One line per link whose ends have not counted the same: sent, less what is on the cable or
-    /// was lost there, is received.
+    /// Returns a line for each link whose ends have not counted the same: packets sent, less those
+    /// that are on the cable or were lost there, must be those received.
     std::vector<std::string> check_counters() const;
-    /// Whether some lanes wait for each other, and will for ever if nothing is discarded. Exact at
-    /// any moment, also while other packets move.
+    /// Finds lanes that wait for each other, and will do so for ever unless something is discarded.
+    /// The answer is exact at any moment, also while other packets move.
     Deadlock find_deadlock() const;
 
   private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Sorts records by 64-bit keys that differ in few bits, as the events of one bucket do. No branch
-// depends on how two keys compare, which a processor cannot foresee. The bits in which the keys
-// differ are put together to 32 at most, and distributed by seven at a time from the lowest on (a
-// radix sort).
+// Sorts records by 64-bit keys that differ in few bits, as the events of one bucket do. It is a
+// radix sort: it takes the bits in which the keys differ, if these are at most 32, and distributes
+// the records by seven of them at a time, from the lowest on. So no branch depends on how two keys
+// compare, which a processor cannot foresee.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace softib::net {
 
-/// `Record` has a `key`. Records with equal keys stay in the order in which they are.
+/// Sorts records that have a `key`. Records with equal keys keep their order.
 template <typename Record>
 class KeySort {
   public:
@@ -44,6 +44,7 @@ class KeySort {
         std::stable_sort(to.begin() + static_cast<std::ptrdiff_t>(begin), to.end(),
                          [](const Record& a, const Record& b) { return a.key < b.key; });
     }
+    /// Frees the memory of the sorter.
     void give_back() { *this = {}; }
 
   private:
@@ -63,7 +64,7 @@ class KeySort {
         }
     }
 
-    /// Sorts items: the bits that differ above a record's place.
+    /// Sorts items_, one for each record: the bits that differ, and below them the record's place.
     void distribute(const std::vector<Record>& from, unsigned low_bits, unsigned high_bits) {
         items_.resize(from.size());
         others_.resize(from.size());
@@ -79,7 +80,7 @@ class KeySort {
         }
     }
 
-    /// By one digit.
+    /// Distributes items_ into others_ by the digit at `shift`.
     void pass(unsigned shift) {
         std::array<std::uint32_t, kDigits> places{};
         for (const std::uint64_t item : items_) {

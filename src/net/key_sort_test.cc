@@ -17,7 +17,8 @@ struct Numbered {
     friend bool operator==(const Numbered&, const Numbered&) = default;
 };
 
-/// Keys of which only the bits of `mask` differ, and their order by the standard library.
+/// Expects that records whose keys differ only in the bits of `mask` are sorted as the standard
+/// library sorts them.
 void expect_sorted(std::size_t count, std::uint64_t mask, std::uint64_t seed) {
     Prng prng(seed);
     const std::uint64_t same = prng.next() & ~mask;

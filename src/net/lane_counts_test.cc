@@ -56,7 +56,7 @@ TEST(LaneCounts, CountingChangesNoRun) {
     EXPECT_EQ(run(true), run(false));
 }
 
-/// Two lanes of one cable: while one sends the other waits, and not while itself sends.
+/// One of two lanes of a cable waits while the other sends, but not while it sends itself.
 TEST(LaneCounts, ALaneWaitsForTheOthers) {
     const auto fabric = make_fabric(star(3), "minhop", {.data_vls = 2}, {.ack_bytes = 0});
     auto& net = fabric->net();

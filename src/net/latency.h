@@ -10,7 +10,8 @@
 
 namespace softib::net {
 
-/// A switch, first bit in to first bit out, without load and without its cables.
+/// Returns the latency of a switch from first bit in to first bit out, without load and without its
+/// cables.
 constexpr link::TimePs switch_latency(topo::Generation generation) {
     using topo::Generation;
     switch (generation) {
@@ -33,8 +34,8 @@ constexpr link::TimePs switch_latency(topo::Generation generation) {
     return 200'000;
 }
 
-/// An HCA, one way, from its memory bus to the cable or back. Product briefs of ConnectX-5 and
-/// later give 600 ns from host to host without a switch; half of it is one side.
+/// The latency of an HCA, one way, from its memory bus to the cable or back. Product briefs of
+/// ConnectX-5 and later give 600 ns from host to host without a switch; half of it is one side.
 inline constexpr link::TimePs kAdapterLatency = 300'000;
 
 }  // namespace softib::net

@@ -6,7 +6,8 @@
 
 namespace softib::net {
 
-/// What stood at each port since the last look is taken to be what stands there now.
+/// Adds the time since the last look to each port at which packets wait now: what waits now is
+/// taken to have waited since then.
 void Looks::look(const Engine& engine) {
     constexpr std::uint32_t kLooksMax = 512;
     constexpr TimePs kLongest = 100'000'000'000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Looks at what waits at the ports of an engine, at intervals that grow with the run: how long
-// packets waited for a cable itself, and how long for the credits of the port behind it. Engines
+// Estimates how long packets waited at each port of an engine: for the cable itself, and for the
+// credits of the port behind it. It looks at all ports at intervals that grow with the run. Engines
 // that carry one fabric together look at the same times.
 
 #include <cstdint>
@@ -18,10 +18,11 @@ class Looks {
   public:
     explicit Looks(std::uint32_t ports) : full_ps_(ports), blocked_ps_(ports) {}
 
-    /// When the next look is due.
+    /// Returns when the next look is due.
     TimePs next() const { return next_; }
-    /// Looks if enough has happened since the last one. A look costs as much as an event for each
-    /// port: `hops` and `ports` are those of the whole fabric.
+    /// Looks at all ports if enough has happened since the last look, and sets next(). A look costs
+    /// as much as an event for each port, so there must have been as many hops as there are ports.
+    /// `hops` and `ports` are those of the whole fabric.
     void look_if_worth(const Engine& engine, std::uint64_t hops, std::uint64_t ports);
 
     TimePs full_ps(std::uint32_t port) const { return full_ps_[port]; }
@@ -32,8 +33,8 @@ class Looks {
 
     void look(const Engine& engine);
 
-    TimePs every_ = kFirst;
-    TimePs after_ = kFirst;  ///< The same, longer while little happens.
+    TimePs every_ = kFirst;  ///< Time from look to look while much happens.
+    TimePs after_ = kFirst;  ///< Time to the next look, longer while little happens.
     TimePs next_ = kFirst;
     TimePs looked_at_ = 0;
     std::uint64_t hops_then_ = 0;
@@ -42,10 +43,10 @@ class Looks {
     std::vector<TimePs> blocked_ps_;  ///< By port.
 };
 
-/// What went out of a port until now; the ends of the link are left to the caller.
+/// Returns what a port has sent until now; the caller sets the ends of the link.
 LinkLoad load_of(const Engine& engine, std::uint32_t port, const Looks& looks);
 
-/// What an engine and the hosts at its ends have counted.
+/// Returns what an engine and the hosts at its ends have counted.
 ModelStats stats_of(const Engine& engine, const MessageHosts& hosts);
 
 }  // namespace softib::net

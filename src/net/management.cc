@@ -54,7 +54,7 @@ Management::Management(const topo::Fabric& fabric, sm::ManagerConfig config)
     nodes_.set_capability({root_, service_.manager().config().port}, wire::port_capability::kIsSM,
                           true);
     while (nodes_.poll_update()) {
-        // All is as at power-up, which start() takes for granted.
+        // Nothing to apply: a plant begins as nodes do at power-up.
     }
 }
 
@@ -98,7 +98,6 @@ void Management::timer(Engine& engine) {
     }
 }
 
-/// Lets the manager and the nodes say what they have to, and sets the next timer.
 void Management::pump(Engine& engine) {
     while (auto out = service_.poll_transmit(now_ns(engine))) {
         dispatcher_.stamp(manager_, out->mad);
@@ -128,7 +127,7 @@ void Management::send(Engine& engine, End from, mad::Packet packet) {
     go_on(engine, from.node, onward, packet);
 }
 
-/// On the cable behind a port; from port 0 of a switch by its tables.
+/// Puts a MAD on the cable behind a port; from port 0 of a switch it goes by the switch's tables.
 void Management::put(Engine& engine, std::uint32_t port, const mad::Packet& packet, Lid dlid) {
     if (!engine.connected(port)) {
         return;
@@ -159,7 +158,7 @@ void Management::deliver(Engine& engine, std::uint32_t port, const Packet& carri
     const std::uint8_t in_port = node.is_switch() ? carried.in_port_or_hop_lmt : std::uint8_t{1};
     const bool directed = Lid{carried.dlid} == kLidPermissive;
     if (!directed && !node.owns_lid(in_port, packet.dlid)) {
-        return;  // Not for this port.
+        return;  // The MAD is not for this port.
     }
     const End at{id, directed ? in_port : node.base_port(in_port)};
     const agent::Onward onward = arrival_.arrive(node, at, packet, now_ns(engine));
@@ -195,7 +194,7 @@ void Management::serve(Engine& engine, const agent::Delivery& delivery) {
     }
 }
 
-// What was written into a node, in the plant.
+// Applying to the plant what was written into a node.
 
 void Management::follow(Engine& engine, NodeId id) {
     nodes_.settle(id);
@@ -204,7 +203,7 @@ void Management::follow(Engine& engine, NodeId id) {
     }
 }
 
-/// Follows one node's writes, a function for each kind.
+/// Applies a plane update of one node to the plant: a function for each kind of update.
 struct Management::Follower {
     Management& self;
     Engine& engine;
@@ -228,7 +227,7 @@ struct Management::Follower {
     void operator()(const agent::PartitionUpdate& update) const {
         const wire::PortInfo& info = node().port(update.port);
         if (!node().is_switch() || !is_connected(update.port)) {
-            return;  // An HCA looks at keys itself.
+            return;  // An HCA checks P_Keys itself.
         }
         const std::uint32_t port = engine.port_of(id, update.port);
         Engine::Guard guard{.in = info.partition_enforcement_inbound,
@@ -243,7 +242,7 @@ struct Management::Follower {
         }
         engine.set_guard(port, guard);
     }
-    void operator()(const agent::AliasUpdate&) const {}  // Nothing here goes by GUIDs.
+    void operator()(const agent::AliasUpdate&) const {}  // The plant does not use GUIDs.
     void operator()(const agent::RouteUpdate& update) const {
         for (std::uint32_t i = 0; i < agent::kLftBlock; ++i) {
             const Lid lid{static_cast<std::uint16_t>(update.block * agent::kLftBlock + i)};
@@ -309,7 +308,7 @@ struct Management::Follower {
     void operator()(const agent::AdaptiveUpdate&) const {
         engine.set_adaptive(id, node().adaptive_table());
     }
-    void operator()(const agent::ReregisterUpdate&) const {}  // No program is here to be asked.
+    void operator()(const agent::ReregisterUpdate&) const {}  // No program is here to do so.
 };
 
 void Management::follow(Engine& engine, NodeId id, const agent::PlaneUpdate& update) {

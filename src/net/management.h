@@ -22,54 +22,62 @@
 namespace softib::net {
 
 class Management : public agent::CounterSource {
+    /// Packet::tag of MADs.
   public:
-    static constexpr std::uint8_t kTag = 1;              ///< Of packets that are MADs.
-    static constexpr std::uint32_t kTimer = UINT32_MAX;  ///< Of its timers.
-    static constexpr std::uint16_t kPacketBytes = 290;   ///< LRH, BTH, DETH, MAD, both CRCs.
+    static constexpr std::uint8_t kTag = 1;
+    /// What timer() gets for timers of the management plane.
+    static constexpr std::uint32_t kTimer = UINT32_MAX;
+    static constexpr std::uint16_t kPacketBytes = 290;  ///< LRH, BTH, DETH, MAD and both CRCs.
 
-    /// The manager runs on the first switch. `config` needs no port.
+    /// Puts the manager on the first switch, or on the first node if there is none. Sets the port
+    /// of `config` itself.
     Management(const topo::Fabric& fabric, sm::ManagerConfig config);
 
-    /// Closes all ports and starts the manager.
+    /// Puts all ports into Initialize and starts the manager.
     void start(Engine& engine);
     void deliver(Engine& engine, std::uint32_t port, const Packet& packet);
     void timer(Engine& engine);
     void dropped(const Packet& packet) { free_bodies_.push_back(packet.body); }
 
-    /// A cable goes down or comes back: the ports at its ends see it, and say so.
+    /// Takes a cable down or brings it back: the ports at its ends see it and report it.
     void set_link(Engine& engine, std::uint32_t port, bool up);
     /// Sends a MAD from QP0 or QP1 of a node's port (of a switch: port 0).
     void send(Engine& engine, agent::End from, mad::Packet packet);
-    /// An adapter's port whose congestion settings were written, and what they are now.
+    /// An HCA's port whose congestion settings a manager has written, and their present values.
     struct Written {
         std::uint32_t port;
         link::InjectionControl control;
     };
+    /// Returns the next port whose congestion settings were written; std::nullopt if there is none.
     std::optional<Written> poll_injection();
-    /// What came to an adapter and neither an agent nor our manager takes.
+    /// Returns the next MAD that came to an HCA and that neither an agent nor our manager takes;
+    /// std::nullopt if there is none.
     std::optional<agent::Delivery> poll_delivery();
 
     sm::SubnetService& service() { return service_; }
     agent::Mesh& nodes() { return nodes_; }
     agent::NodeId root() const { return root_; }
     Lid lid(std::uint32_t node) const;
-    std::uint64_t mads() const { return mads_; }  ///< Put on a cable.
-    /// Of a MAD on its way; for the guards of switches.
+    std::uint64_t mads() const { return mads_; }  ///< MADs put on a cable.
+    /// Returns the P_Key of a MAD on its way, for the guards of switches.
     PKey pkey_of(const Packet& packet) const { return bodies_[packet.body].pkey; }
-    /// MADs that are on their way.
+    /// Returns how many MADs are on their way.
     std::size_t travelling() const { return bodies_.size() - free_bodies_.size(); }
 
     counters::PortCounts read(std::uint32_t node, std::uint8_t port) override;
     counters::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
 
   private:
-    /// A node has looked at a MAD: sends on what goes on from there, then follows what changed.
+    /// Sends on what a node makes of a MAD that came to it, then applies what the MAD has changed
+    /// in the node to the plant.
     void go_on(Engine& engine, agent::NodeId id, agent::Onward onward, const mad::Packet& packet);
     void serve(Engine& engine, const agent::Delivery& delivery);
     void put(Engine& engine, std::uint32_t port, const mad::Packet& packet, Lid dlid);
+    /// Applies what was written into a node to the plant.
     void follow(Engine& engine, agent::NodeId node);
     struct Follower;
     void follow(Engine& engine, agent::NodeId node, const agent::PlaneUpdate& update);
+    /// Sends what the manager and the nodes have to send, and sets the next timer.
     void pump(Engine& engine);
     static std::uint64_t now_ns(const Engine& engine);
 
@@ -78,17 +86,17 @@ class Management : public agent::CounterSource {
     agent::NodeId root_ = 0;
     sm::SubnetService service_;
     agent::MadDispatcher dispatcher_;
-    agent::MadToken manager_;   ///< Our manager, to the dispatcher.
-    agent::MadToken programs_;  ///< Who else asks from adapters.
+    agent::MadToken manager_;   ///< Our manager, as the dispatcher knows it.
+    agent::MadToken programs_;  ///< All programs on HCAs, as the dispatcher knows them.
     const Engine* counted_ = nullptr;
     std::vector<mad::Packet> bodies_;
     std::vector<std::uint32_t> free_bodies_;
     std::vector<Written> written_;
-    std::uint64_t due_ns_ = UINT64_MAX;  ///< Of the timer that is set.
+    std::uint64_t due_ns_ = UINT64_MAX;  ///< When the timer that is set runs out.
     std::uint64_t mads_ = 0;
 };
 
-/// Adapters with data of some kind, and the management plane beside it.
+/// Ends of a network that have data traffic of some kind (`Data`) and the management plane.
 template <typename Data>
 class Managed : public Engine::KeyReader {
   public:
@@ -96,7 +104,7 @@ class Managed : public Engine::KeyReader {
     Managed(const topo::Fabric& fabric, sm::ManagerConfig config, Arguments&&... arguments)
         : data(std::forward<Arguments>(arguments)...), management(fabric, std::move(config)) {}
 
-    /// The partition of a packet, where its sender has one; else the default one.
+    /// Returns the P_Key of a packet; the default one if `Data` knows no P_Keys.
     PKey pkey_of(const Packet& packet) const override {
         if (packet.tag == Management::kTag) {
             return management.pkey_of(packet);

@@ -39,7 +39,8 @@ class ManagedTree {
         }
     }
 
-    /// Until the manager has nothing to do; false if that takes more than ten virtual seconds.
+    /// Runs until the manager has nothing to do. Returns false if that takes more than ten virtual
+    /// seconds.
     bool settle() {
         for (int i = 0; i < 10'000; ++i) {
             net.run(net.now() + 1'000'000'000);
@@ -62,7 +63,7 @@ class ManagedTree {
     std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
     Lid lid(std::uint32_t host) const { return ends.management.lid(hosts_[host]); }
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
-    /// A port of a leaf that leads upwards.
+    /// Returns a port of a host's leaf that leads upwards.
     std::uint32_t uplink(std::uint32_t host) const {
         const std::uint32_t leaf = net.node_of(net.peer(port(host)));
         for (std::uint8_t number = 1; number < net.ports_of(leaf); ++number) {
@@ -131,7 +132,7 @@ TEST(Management, ATrapOfALostCableLeadsToNewRoutes) {
     ASSERT_TRUE(tree.settle());
     EXPECT_EQ(tree.ends.data.unfinished(), 0U);
     EXPECT_EQ(tree.net.stats().discarded, before);
-    // And back again.
+    // The cable comes back.
     tree.ends.management.set_link(tree.net, tree.uplink(0), true);
     tree.net.run(tree.net.now() + 1'000'000'000);
     ASSERT_TRUE(tree.settle());
@@ -139,7 +140,7 @@ TEST(Management, ATrapOfALostCableLeadsToNewRoutes) {
     EXPECT_EQ(node.port(tree.net.number_of(tree.uplink(0))).port_state, wire::PortState::kActive);
 }
 
-/// Packets that left the first leaf by each of its uplinks.
+/// Returns how many packets left the first leaf by each of its uplinks.
 std::vector<std::uint64_t> uplink_packets(ManagedTree& tree) {
     std::vector<std::uint64_t> packets;
     const std::uint32_t leaf = tree.net.node_of(tree.net.peer(tree.port(0)));
@@ -152,7 +153,7 @@ std::vector<std::uint64_t> uplink_packets(ManagedTree& tree) {
     return packets;
 }
 
-/// One flow over the spines: by how many uplinks of its leaf it went.
+/// Sends one flow over the spines. Returns by how many uplinks of its leaf it went.
 std::size_t uplinks_used(bool adaptive) {
     ManagedTree tree(16, 8, adaptive);
     EXPECT_TRUE(tree.bring_up());
@@ -163,7 +164,7 @@ std::size_t uplinks_used(bool adaptive) {
     const std::vector<std::uint64_t> after = uplink_packets(tree);
     std::size_t used = 0;
     for (std::size_t i = 0; i < after.size(); ++i) {
-        used += after[i] > before[i] + 10 ? 1U : 0U;  // Less is the manager's.
+        used += after[i] > before[i] + 10 ? 1U : 0U;  // Fewer are MADs of the manager.
     }
     return used;
 }
@@ -197,7 +198,7 @@ mad::Packet to_qp1(Lid to, const wire::MadBytes& request) {
     return packet;
 }
 
-/// Sends from the first host and takes what comes back.
+/// Sends a MAD from the first host. Returns the answer, if one comes.
 std::optional<mad::Packet> ask(ManagedTree& tree, const mad::Packet& packet) {
     tree.ends.management.send(tree.net, {tree.node(0), 1}, packet);
     tree.net.run(tree.net.now() + 100'000'000);
@@ -228,7 +229,8 @@ wire::MadBytes get_port_counters() {
     return get;
 }
 
-/// Lets time pass by steps of 10 ns until it is so; false: not within a millisecond.
+/// Lets time pass by steps of 10 ns until a condition holds. Returns false if it does not within a
+/// millisecond.
 template <typename Condition>
 bool wait_for(ManagedTree& tree, Condition&& condition) {
     for (int i = 0; i < 100'000 && !condition(); ++i) {
@@ -237,8 +239,8 @@ bool wait_for(ManagedTree& tree, Condition&& condition) {
     return condition();
 }
 
-/// Sends from the first host to another and sees that it is told of as a violation: the node says
-/// so until its manager has heard it.
+/// Sends a MAD from the first host to another, and expects that the other node reports a violation
+/// until its manager has heard of it.
 template <typename Violations>
 void expect_trap(ManagedTree& tree, std::uint32_t host, const mad::Packet& packet,
                  Violations&& violations) {
@@ -383,7 +385,8 @@ TEST(Management, ThePerformanceAgentSaysWhatWasWrong) {
     const std::uint32_t in = tree.net.peer(tree.port(1));
     const Lid leaf = tree.ends.management.lid(tree.net.node_of(in));
     const PortNum number{tree.net.number_of(in)};
-    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), Lid{700}, 4096);  // Nobody's.
+    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), Lid{700},
+                         4096);  // No port has this LID.
     tree.net.set_errors(tree.port(1), 0, 1'000'000, 1);
     tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), tree.lid(0), 4096);
     tree.net.run(tree.net.now() + 1'000'000);
@@ -427,7 +430,7 @@ TEST(Management, CongestionIsControlledAsItsManagerSaid) {
     EXPECT_EQ(tree.net.odd_counts(out).marked, 0U);
     EXPECT_GT(waits, 0U);
 
-    // The switch marks; nobody slows down yet.
+    // The switch marks packets; no HCA slows down yet.
     wire::SwitchCongestionSetting marking;
     marking.control_map = wire::switch_control_map::kThresholdAndPacketSize;
     marking.threshold = 15;
@@ -437,7 +440,7 @@ TEST(Management, CongestionIsControlledAsItsManagerSaid) {
     incast();
     EXPECT_GT(tree.net.odd_counts(out).marked, 0U);
 
-    // The adapters slow down.
+    // The HCAs slow down.
     wire::CongestionControlTable table;
     table.ccti_limit = 63;
     for (std::uint16_t i = 0; i < 64; ++i) {

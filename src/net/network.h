@@ -2,18 +2,23 @@
 #pragma once
 
 // An engine together with its ends: HCA ports, and port 0 of switches (their agents). The
-// template's argument is a type that handles them:
+// template's argument is a type that handles the ends. The network calls its functions:
 //   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
 //   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
-//   void timer(Network&, port, what)              as asked for by set_timer; of a type with
-//                                                 kOrdersTimers, what is the word and not the order
-//   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag
-//   (optional) void dropped(Network&, const Packet&, at)     a packet with a tag will not arrive
-//                                                 since then; `at` may be left out
-//   (optional) void fetch(const Packet&)          one that will be delivered soon: fetches memory
-//   (optional) void tapped(Network&, port, const Packet&)    one with a tag came to a tapped port
+//   void timer(Network&, port, what)              a timer has run out. `what` is that of
+//   set_timer();
+//                                                 for a type with kOrdersTimers it is `word`
+//   (optional) void copied(Network&, const Packet&, more)    a switch has made `more` copies of a
+//                                                 packet with a tag
+//   (optional) void dropped(Network&, const Packet&, at)     a packet with a tag was dropped at
+//   time
+//                                                 `at`, which may be left out
+//   (optional) void fetch(const Packet&)          a packet will be delivered soon: prefetches
+//   memory (optional) void tapped(Network&, port, const Packet&)    a packet with a tag came in at
+//   a tapped
+//                                                 port
 //   (optional) void refused(Network&, port, inbound, const Packet&)   a guard drops a packet
-// They may call inject() and set_timer().
+// These functions may call inject() and set_timer().
 
 #include <cstdint>
 
@@ -24,12 +29,13 @@ namespace softib::net {
 template <typename Ends>
 class Network : public Engine {
   public:
-    /// `width`: of a bucket of the event queue, 2^width ps; 0: chosen. It changes no result.
+    /// `width`: a bucket of the event queue is 2^width ps wide; 0: the engine chooses. It changes
+    /// no result.
     Network(const topo::Fabric& fabric, const PlantConfig& config, Ends& ends, unsigned width = 0)
         : Engine(fabric, config, width), ends_(ends) {}
 
-    /// Handles all events up to a time; now() is that time afterwards. Without one: until nothing
-    /// is left to happen.
+    /// Handles all events up to `until`, and sets now() to it. Without `until`: handles events
+    /// until none is left.
     void run(TimePs until = kNever) {
         tell_ends();
         if (windows_.on()) {
@@ -46,8 +52,9 @@ class Network : public Engine {
             queue_.set_now(until);
         }
     }
-    /// The same, but stops after `events_max` events (not 0). Returns false if it stopped so: now()
-    /// is the time of the last event, and there may be more.
+    /// Handles events as run() does, but stops after `events_max` of them (not 0), with windows at
+    /// the end of a window. Returns false if it stopped for that: now() is the time of the last
+    /// event, and there may be more.
     bool run_some(TimePs until, std::uint32_t events_max) {
         tell_ends();
         if (windows_.on()) {
@@ -69,7 +76,7 @@ class Network : public Engine {
     }
 
   private:
-    /// Stops between windows only.
+    /// Does what run_some() does, with windows. Stops between windows only.
     bool run_windows(TimePs until, std::uint32_t events_max) {
         const std::uint64_t before = stats_.events;
         for (;;) {
@@ -89,7 +96,7 @@ class Network : public Engine {
             }
         }
     }
-    /// All that happens until `end`: first at HCAs, in order, then switch by switch.
+    /// Handles all events until `end`: first those of HCAs, in order, then switch by switch.
     void run_window(TimePs end) {
         while (queue_.due(end)) {
             const Event event = queue_.pop();
@@ -137,7 +144,7 @@ class Network : public Engine {
         }
         handle(event);
         if (!tapped_.empty() || !refused_.empty()) [[unlikely]] {
-            tell_watchers();  // While the packets are there.
+            tell_watchers();  // Before the ends forget the packets' bodies.
         }
         if (taken_) {
             taken_ = false;
@@ -161,7 +168,7 @@ class Network : public Engine {
         refused_.clear();
     }
     void tell_ends() {
-        // What they do now may make others leave.
+        // What the ends do in sent() may make further packets leave.
         while (!left_.empty()) {
             const Left left = left_.back();
             left_.pop_back();

@@ -25,7 +25,7 @@ TEST(Network, AStreamRunsAtTheRateOfTheLink) {
         star(2), "minhop", {.buffer_bytes = 98'304, .cable_ps = 500'000}, {.ack_bytes = 0});
     send(*fabric, 0, 1, 4096 * 1000);
     fabric->net().run();
-    // The first needs what a lone packet needs; each further one comes a transmission later.
+    // The first packet takes as long as a lone one; each further one comes a transmission later.
     EXPECT_EQ(fabric->ends().flows()[0].done_at, 2 * 500'000U + 200'000U + 1000 * 81'920U);
 }
 
@@ -91,7 +91,7 @@ TEST(Network, IncastLosesNothingAndSendersWait) {
         last = std::max(last, fabric->ends().flows()[i - 1].done_at);
     }
     EXPECT_EQ(fabric->net().counts(fabric->port(0)).rcv_packets, 32U * 40U);
-    // The one link is never idle, and all get the same of it.
+    // The receiver's link is never idle, and all senders get the same of it.
     EXPECT_LT(last, TimePs{32} * 40 * 81'920 * 102 / 100);
     EXPECT_GT(first, last * 9 / 10);
     expect_sound(*fabric);
@@ -130,7 +130,7 @@ TEST(Network, SameRunSameHashAlsoTwiceInOneProcessAndWithOtherBuckets) {
 }
 
 TEST(Network, LanesOfOnePortShareByTheTable) {
-    // Hosts 1 and 2 send to 0, on lanes 0 and 1, which have 1 and 3 parts of it.
+    // Hosts 1 and 2 send to host 0 on lanes 0 and 1, which share the link as 1 to 3.
     const auto fabric = make_fabric(star(3), "minhop", {.data_vls = 2}, {.ack_bytes = 0});
     link::ArbitrationTable table;
     table.low_count = 2;
@@ -163,7 +163,7 @@ TEST(Network, ALaneInNoListNeverSendsEvenAlone) {
     net.run();
     EXPECT_EQ(fabric->ends().flows()[0].unacked, 0U);
     EXPECT_EQ(fabric->ends().flows()[1].received, 0U);
-    EXPECT_FALSE(Inspector(net).find_deadlock().any());  // Nobody lacks credits.
+    EXPECT_FALSE(Inspector(net).find_deadlock().any());  // No lane lacks credits.
     expect_sound(*fabric);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Memory for large tables that are read at random: on huge pages where the kernel has them, as most
-// of the time would otherwise go into looking up addresses.
+// Memory for large tables that are read at random. It is on huge pages where the kernel has them:
+// otherwise most of the time would go into translating addresses.
 
 #include <cstddef>
 #include <new>
@@ -10,9 +10,10 @@
 
 namespace softib::net {
 
-/// Asks the kernel for huge pages under a piece of memory; it may refuse.
+/// Asks the kernel for huge pages under a piece of memory; the kernel may refuse.
 void advise_huge(void* at, std::size_t bytes);
 
+/// An allocator that asks for huge pages for everything of at least one such page.
 template <typename T>
 struct HugePages {
     using value_type = T;
@@ -36,6 +37,7 @@ struct HugePages {
     friend bool operator==(const HugePages&, const HugePages&) { return true; }
 };
 
+/// A vector on huge pages.
 template <typename T>
 using Table = std::vector<T, HugePages<T>>;
 

@@ -13,16 +13,19 @@ namespace softib::net {
 
 namespace {
 
-/// What the hosts of one part tell those of another, in the place of a crossing's packet.
+/// What the hosts of one part tell those of another. It takes the place of the packet in a
+/// Crossing.
 struct MessageNote {
     enum class Kind : std::uint8_t { kOpens, kCloses, kNews };
 
-    std::uint64_t tag = 0;         ///< Of news: their order, and above it the packets received.
-    std::uint64_t bytes = 0;       ///< Of the message; of a note that closes one: answers sent.
-    std::uint32_t index = 0;       ///< The message's number at its sender.
-    std::uint32_t connection = 0;  ///< Of news: their kind, and above it their body.
-    std::uint16_t from = 0;        ///< LID.
-    std::uint16_t to = 0;          ///< LID.
+    /// Tag of the message. In kNews: News::order, and above it News::received.
+    std::uint64_t tag = 0;
+    std::uint64_t bytes = 0;  ///< Bytes of the message. In kCloses: answers sent.
+    std::uint32_t index = 0;  ///< The message's number at its sender.
+    /// Connection of the message. In kNews: News::kind, and above it News::body.
+    std::uint32_t connection = 0;
+    std::uint16_t from = 0;  ///< LID of the sender.
+    std::uint16_t to = 0;    ///< LID of the receiver.
     std::uint8_t sl = 0;
     Kind kind = Kind::kOpens;
 };
@@ -171,7 +174,7 @@ void PartSimulation::apply(const Change& change) {
     }
     part_.fail(net_, change.what);
     take_out(damaged_, change.what);
-    net_.run(net_.now());  // Ends hear of what was dropped.
+    net_.run(net_.now());  // So that the ends hear of packets that were dropped.
 }
 
 void PartSimulation::repair() {
@@ -190,7 +193,8 @@ void PartSimulation::repair() {
 
 // Messages.
 
-/// Hosts of other parts have the ports behind those that are here, see MessageHosts.
+/// Returns the port of an end. Ends of other parts have the numbers behind those of the ports here,
+/// see MessageHosts.
 std::uint32_t PartSimulation::port_at(std::uint32_t end) const {
     return ends_[end].port != kNone ? ends_[end].port : net_.port_count() + end;
 }
@@ -267,7 +271,7 @@ MessageHosts::News PartSimulation::news_of(const Crossing& crossing) const {
             .sl = note.sl};
 }
 
-/// Puts what hosts tell those of other parts among the crossings.
+/// Puts notes and news for hosts of other parts among the crossings.
 void PartSimulation::hand_over() {
     for (const MessageHosts::Closed& closed : hosts_.closed()) {
         const End& sender = ends_[end_of_lid_[closed.sender.value]];
@@ -301,7 +305,7 @@ bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
     if (!begun_) {
         begun_ = true;
         lookahead_ = exchange_.least(part_.lookahead());
-        net_.run(net_.now());  // What was sent before the first event has crossings too.
+        net_.run(net_.now());  // Packets sent before the first event may cross too.
     }
     const std::uint64_t begin = net_.stats().events;
     while (net_.stats().events - begin < events_max) {
@@ -312,7 +316,8 @@ bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
     return false;
 }
 
-/// Takes the same turn in all parts: each step follows from what all of them have said.
+/// Exchanges crossings and runs to the end of a window, or to the next look or change. All parts do
+/// the same, since each decision follows from values on which they have agreed.
 PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     hand_over();
     exchange_.swap(net_.crossings(), [this](std::span<const Crossing> crossings) {
@@ -321,7 +326,7 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
             take(crossings[i]);
         }
     });
-    // One later than it is: 0 is for who wants to stop.
+    // The value is one later than the time: 0 says that a part wants to stop.
     const TimePs mine = net_.idle() ? kNever : net_.earliest() + 1;
     const TimePs least = exchange_.least(wants_stop_ ? 0 : mine);
     stopped_ |= least == 0;
@@ -334,10 +339,10 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     const TimePs begin = idle_ ? kNever : least - 1;
     const TimePs change_at = change_due ? changes_[changed_].at : kNever;
     const TimePs target = std::min({until, looks_.next(), change_at});
-    // `begin` may lie before what has been reached, in the middle of a window.
+    // `begin` may lie before the time that has been reached, in the middle of a window.
     if (begin <= target && net_.now() < target) {
         between_looks_ = true;
-        // As soon as the windows of switches end (window_queue.h), they have none to part.
+        // Runs to the end of a window of switches (window_queue.h), so that no window is divided.
         const TimePs window = WindowQueue::length(lookahead_);
         net_.run(std::min(target, (begin + window - 1) / window * window));
         return Turn::kGoOn;
@@ -354,7 +359,7 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     return target == until ? Turn::kDone : Turn::kGoOn;
 }
 
-/// Lanes tell times apart by their low bits, see Engine::settle_credits.
+/// Calls settle_credits() twice a second of virtual time, which is often enough for lanes.
 void PartSimulation::settle() {
     constexpr TimePs kEvery = 500'000'000'000;
     if (net_.now() - settled_at_ >= kEvery) {

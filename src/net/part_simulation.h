@@ -3,9 +3,9 @@
 
 // One part of a fabric at packet level (partition.h), with hosts that carry messages. The parts of
 // one fabric, each on a thread or a process of its own, together do what one Simulation does, to
-// the last bit. Each part has a listener of its own: it is told of deliveries to hosts of its part
-// and of acknowledgements and failures of messages that they sent, and may send messages from them.
-// Tags must differ between parts.
+// the last bit. Each part has a listener of its own, which is told of deliveries to hosts of the
+// part and of acknowledgements and failures of messages that they sent, and may send messages from
+// them. Tags must differ between parts.
 //
 // All parts call run_some() until it returns true, with the same times. Each part applies failures
 // and finds the new routes by itself, at the same times. Tags of the messages of one sender must
@@ -33,15 +33,16 @@ struct PartedFabric {
     StartingRoutes start;
     SimulationOptions options = {};
     std::uint32_t parts = 1;
-    std::vector<std::uint32_t> part_of = {};  ///< By node.
+    std::vector<std::uint32_t> part_of = {};  ///< By node: its part.
 
-    /// The message says what does not fit and what to do.
+    /// Routes a fabric and cuts it into parts. The message of the error says what does not fit and
+    /// what to do.
     static std::expected<PartedFabric, topo::Error> make(topo::Fabric fabric,
                                                          const SimulationOptions& options,
                                                          std::uint32_t parts);
 };
 
-/// What one part knows of a run; all together it is what a Simulation knows.
+/// The results of one part of a run. Those of all parts together are the results of a Simulation.
 struct PartTotals {
     std::vector<LinkLoad> links = {};
     ModelStats stats = {};
@@ -51,7 +52,7 @@ struct PartTotals {
 
 class PartSimulation : public Model {
   public:
-    /// `whole` and `exchange` must outlive it.
+    /// `whole` and `exchange` must outlive the simulation.
     PartSimulation(const PartedFabric& whole, std::uint32_t part, Exchange& exchange);
     PartSimulation(const PartSimulation&) = delete;
     PartSimulation& operator=(const PartSimulation&) = delete;
@@ -61,11 +62,12 @@ class PartSimulation : public Model {
     TimePs now() const override { return totals_ ? totals_->now : net_.now(); }
     void send(const Message& message, TimePs at) override;
     void set_listener(MessageListener* listener) override { hosts_.set_listener(listener); }
-    /// `events_max`: of this part.
+    /// `events_max` counts the events of this part; the window in which they are reached is
+    /// finished.
     bool run_some(TimePs until, std::uint32_t events_max) override;
     /// Makes run_some() return true in all parts soon.
     void stop() { wants_stop_ = true; }
-    /// Whether one of the parts was told to stop.
+    /// Returns whether one of the parts was told to stop.
     bool stopped() const { return stopped_; }
     bool idle() const override { return idle_; }
     ModelStats stats() const override;
@@ -79,20 +81,21 @@ class PartSimulation : public Model {
     const std::vector<std::string>& notes() const override { return notes_; }
     std::vector<std::string> check() const override;
 
+    /// Returns the results of this part.
     PartTotals totals() const;
-    /// From now on answers for all parts, by the totals of each.
+    /// Makes this part answer for all parts from now on. `all` has the totals of each.
     void take_totals(std::vector<PartTotals> all);
 
   private:
     struct End {
-        std::uint32_t node = 0;  ///< In the whole fabric.
+        std::uint32_t node = 0;  ///< Number of the HCA in the whole fabric.
         std::uint32_t part = 0;
-        std::uint32_t port = kNone;  ///< Here; kNone: it is in another part.
+        std::uint32_t port = kNone;  ///< Number of its port here; kNone: it is in another part.
         Lid lid;
     };
     enum class Turn { kGoOn, kDone };
 
-    /// As it is now: with the routes of the last repair.
+    /// Returns the present routes: those of the last repair, else those of the start.
     const Routed& routed() const { return repaired_ ? *repaired_ : whole_.start.routed; }
     void add_ends();
     void configure();
@@ -126,14 +129,15 @@ class PartSimulation : public Model {
     bool stopped_ = false;
     bool idle_ = false;
     TimePs settled_at_ = 0;
-    std::vector<std::string> engines_;  ///< Of the one subnet.
+    std::vector<std::string> engines_;  ///< The routing engine of the one subnet.
     std::vector<std::string> notes_;
     std::vector<Change> changes_;
-    std::size_t changed_ = 0;
-    topo::Fabric damaged_ = {};  ///< Without what has failed; empty if nothing will.
+    std::size_t changed_ = 0;  ///< How many of the changes have been applied.
+    /// The fabric without what has failed; empty if nothing will fail.
+    topo::Fabric damaged_ = {};
     std::unique_ptr<Routed> repaired_ = {};
     std::optional<Paths> paths_;
-    std::unique_ptr<PartTotals> totals_ = {};  ///< Of all parts.
+    std::unique_ptr<PartTotals> totals_ = {};  ///< Results of all parts, after take_totals().
 };
 
 }  // namespace softib::net

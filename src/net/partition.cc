@@ -11,7 +11,8 @@ namespace softib::net {
 
 namespace {
 
-/// The number of a node's port 0 as a Plant counts ports.
+/// Returns, for each node, the number of its port 0 as a Plant counts ports. Sets `links` to the
+/// number of all ports.
 std::vector<std::uint32_t> first_links(const topo::Fabric& fabric, std::uint32_t& links) {
     std::vector<std::uint32_t> first;
     links = 0;
@@ -23,8 +24,8 @@ std::vector<std::uint32_t> first_links(const topo::Fabric& fabric, std::uint32_t
     return first;
 }
 
-/// Gives the members of a class of switches to the parts: equal shares of their weights, each share
-/// a run of neighbours.
+/// Deals a class of switches out to the parts. Shares have equal weights, and each share is a run
+/// of neighbours.
 void share_out(const std::vector<std::pair<std::uint32_t, std::uint64_t>>& members,
                std::uint32_t parts, std::vector<std::uint32_t>& part_of) {
     std::uint64_t all = 0;
@@ -117,7 +118,7 @@ Part::Part(const topo::Fabric& whole, std::span<const std::uint32_t> part_of, st
                 continue;
             }
             const std::uint32_t peer = here_[port.peer.value];
-            // Of a ghost only the cables to this part are there.
+            // A ghost has only its cables to this part.
             const bool gone = peer == kNone || (ghost_[i] && ghost_[peer]);
             port.peer = gone ? topo::kNoNode : topo::NodeIndex{peer};
         }

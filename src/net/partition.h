@@ -26,41 +26,43 @@
 
 namespace softib::net {
 
-/// The part of each node: switches with adapters in equal shares by their adapters, then the other
-/// switches level by level, in the order of nodes; an adapter goes with its switch. Parts may stay
-/// empty where there are fewer switches than parts.
+/// Returns the part of each node. Switches with HCAs are dealt out in equal shares by the number of
+/// their HCAs, then the other switches level by level, in the order of nodes; an HCA goes with its
+/// switch. Parts may stay empty where there are fewer switches than parts.
 std::vector<std::uint32_t> assign_parts(const topo::Fabric& fabric, std::uint32_t parts);
 
 /// One part of a fabric.
 class Part {
   public:
-    /// `part_of` is by node, as assign_parts gives it.
+    /// `part_of`: the part of each node, from assign_parts().
     Part(const topo::Fabric& whole, std::span<const std::uint32_t> part_of, std::uint32_t part);
 
-    /// The nodes of this part and its ghosts, in the order of the whole fabric.
+    /// Returns the nodes of this part and its ghosts, in the order of the whole fabric.
     const topo::Fabric& fabric() const { return fabric_; }
-    /// The configuration of an engine for it: `lid_max` is that of the whole fabric.
+    /// Returns the configuration of this part's engine: forwarding tables have room for the LIDs of
+    /// the whole fabric.
     PlantConfig config(const PlantConfig& of_whole) const;
-    /// Numbers the links, and cuts those that leave the part.
+    /// Numbers the links as in the whole fabric, and cuts those that leave the part.
     void prepare(Engine& engine);
     /// Writes routes of the whole fabric into the engine of this part.
     void write_routes(Plant& plant, const routing::Graph& graph,
                       const routing::Tables& tables) const;
-    /// The same of its adaptive routing groups.
+    /// Writes adaptive routing groups of the whole fabric into the engine of this part.
     void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
                                const routing::Tables& tables) const;
 
-    /// The number here of a node of the whole fabric; kNone: it is elsewhere, or a ghost.
+    /// Returns the number here of a node of the whole fabric; kNone if the node is in another part,
+    /// even if it is here as a ghost.
     std::uint32_t local(std::uint32_t node) const { return is_ghost(node) ? kNone : here_[node]; }
-    /// Takes down a cable, or all cables of a node, as far as they are here: at both ends of one
-    /// that was cut, each part does so.
+    /// Takes down a cable, or all cables of a node, as far as they are in this part. For a cable
+    /// that was cut, the parts at both of its ends must do so.
     void fail(Engine& engine, const Hop& what) const;
     /// Hands a crossing to this part's engine.
     void take(Engine& engine, const Crossing& crossing) const {
         engine.take_crossing(link_here_[crossing.link], crossing);
     }
-    /// Fetches what take() will touch of crossings behind the one at `place`: their links lie
-    /// anywhere.
+    /// Prefetches what take() will touch for crossings some places after `place`: the records of
+    /// their links may be anywhere in memory.
     void fetch_behind(const Engine& engine, std::span<const Crossing> crossings,
                       std::size_t place) const {
         constexpr std::size_t kFar = 24;
@@ -73,8 +75,8 @@ class Part {
             }
         }
     }
-    /// How far crossings reach ahead: the shortest of the cut cables; kNever if none is cut. After
-    /// prepare().
+    /// Returns how much later than it was sent a crossing arrives at the earliest: the delay of the
+    /// shortest cut cable; kNever if none is cut. Known after prepare().
     TimePs lookahead() const { return lookahead_; }
 
   private:
@@ -82,30 +84,32 @@ class Part {
 
     topo::Fabric fabric_;
     std::uint32_t whole_nodes_ = 0;
-    std::vector<std::uint32_t> here_;        ///< By node of the whole fabric.
+    std::vector<std::uint32_t> here_;  ///< By node of the whole fabric: its number here, or kNone.
     std::vector<std::uint32_t> first_link_;  ///< By node here: its port 0 in the whole fabric.
-    std::vector<std::uint32_t> part_;        ///< By node here.
+    std::vector<std::uint32_t> part_;        ///< By node here: its part.
     std::vector<bool> ghost_;                ///< By node here.
     std::vector<std::uint32_t> switches_;    ///< By switch of the whole: its node here, or kNone.
-    std::vector<std::uint32_t> link_here_;   ///< By link of the whole fabric.
+    std::vector<std::uint32_t> link_here_;   ///< By link of the whole fabric: its number here.
     TimePs lookahead_ = kNever;
 };
 
-/// How the engines of one fabric meet between windows.
+/// How the engines of one fabric exchange crossings and agree between windows. All parts make the
+/// same calls in the same order.
 class Exchange {
   public:
     virtual ~Exchange() = default;
-    /// Returns the least of what all parts say.
+    /// Returns the least of the values that all parts pass.
     virtual TimePs least(TimePs mine) = 0;
-    /// Returns the sum of what all parts say.
+    /// Returns the sum of the values that all parts pass.
     virtual std::uint64_t sum(std::uint64_t mine) = 0;
     using Taker = std::function<void(std::span<const Crossing>)>;
-    /// Sends `out`, one list for each part, and empties it; calls `take` with what others sent
-    /// here. least() is called between any two of these calls.
+    /// Sends the lists in `out`, one for each part, and empties them; calls `take` with what other
+    /// parts sent to this one. Callers must call least() between any two calls of swap().
     virtual void swap(std::vector<std::vector<Crossing>>& out, const Taker& take) = 0;
 };
 
-/// Runs the network of one part until a time, together with those that run the others.
+/// Runs the network of one part until a time. The threads or processes of all other parts must do
+/// the same.
 template <typename Net>
 void run_part(Net& net, Part& part, std::uint32_t parts, Exchange& exchange,
               TimePs until = kNever) {

@@ -16,13 +16,13 @@ namespace softib::net {
 
 class Paths {
   public:
-    /// `routed` must outlive it, with its forwarding tables.
+    /// `routed`, with its forwarding tables, must outlive the Paths.
     explicit Paths(const Routed& routed);
-    /// The ports by which packets leave on their way, that of the sending node first. Returns
-    /// nothing if the tables lead elsewhere, or no router leads there.
+    /// Returns the ports by which packets leave nodes on their way, that of the sending node first.
+    /// Returns none if the tables lead elsewhere, or if no router leads there.
     std::vector<Hop> find(std::uint32_t from_node, std::uint32_t to_node) const;
-    /// Calls visit(hop) for each of these ports. Returns false if there is no way; some ports may
-    /// have been visited then.
+    /// Calls visit(hop) for each port that find() would return. Returns false if there is no way;
+    /// some ports may have been visited then.
     template <typename Visit>
     bool walk(std::uint32_t from_node, std::uint32_t to_node, Visit visit) const {
         if (!routers_ || !routers_->apart(from_node, to_node)) {
@@ -56,7 +56,8 @@ class Paths {
 
     const Routed& routed_;
     std::vector<std::uint32_t> switch_of_;  ///< By node: its number among its subnet's switches.
-    std::optional<Routers> routers_;  ///< Of several subnets; ports have their nodes' numbers.
+    /// Set if there are several subnets; a port has the number of its node.
+    std::optional<Routers> routers_;
 };
 
 }  // namespace softib::net

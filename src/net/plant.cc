@@ -18,8 +18,8 @@ constexpr std::size_t kLftRowUnit = 64;
 /// A switch takes its own management packets at this rate (64 bytes in 1.28 ns).
 constexpr std::uint32_t kManagementBlockPs = 1280;
 
-/// The grid on which credits come back: coarse enough that a packet and the cable last no longer
-/// than the slots of a lane.
+/// Returns the shift of the grid on which credits come back: coarse enough that a packet and the
+/// cable take no longer than the slots of a lane cover.
 std::uint32_t grid_shift(TimePs span_ps) {
     std::uint32_t shift = 0;
     while ((span_ps >> (Lane::kUnitShift + shift)) + 2 >= Lane::kSlots) {
@@ -28,7 +28,7 @@ std::uint32_t grid_shift(TimePs span_ps) {
     return shift;
 }
 
-/// A router is made as switches are.
+/// Returns whether a node is a router of this fabric, whose silicon has the latency of a switch.
 bool forwards(const topo::Node& node) {
     return node.kind == topo::NodeKind::kRouter && !node.outside;
 }
@@ -76,7 +76,7 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     }
 }
 
-/// The link that leaves a port.
+/// Sets up the link that leaves a port.
 void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t number) {
     const bool self = number == 0;
     if (self && is_switch_[node] == 0) {
@@ -152,7 +152,7 @@ void Plant::set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
     for (std::uint8_t& vl : row) {
         vl = vl < config_.data_vls ? vl : link::kVl15;
     }
-    // Few rows differ: they are stored once.
+    // Few rows differ, so each is stored once.
     const auto found = std::ranges::find(rows_, row);
     const auto number = static_cast<std::uint16_t>(found - rows_.begin());
     if (found == rows_.end()) {
@@ -171,7 +171,7 @@ void Plant::set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
     }
     Rx& rx = rx_[peer_[self]];
     if (rx.sl_rows == kNone) {
-        // What is not written yet is as at power-up: a lane for each level, and then from 0 again.
+        // Rows that are not written yet are as at power-up: lane SL modulo the number of lanes.
         std::array<std::uint8_t, 16> initial{};
         for (std::uint8_t sl = 0; sl < 16; ++sl) {
             initial[sl] = static_cast<std::uint8_t>(sl % config_.data_vls);

@@ -2,12 +2,12 @@
 #pragma once
 
 // The cables, buffers and tables of a fabric in virtual time: everything that packets run over, in
-// the layout in which they run fastest. A Network moves packets over it, checkers and counters look
-// at it, the harness builds and changes it.
+// the layout in which they run fastest. A Network moves packets over the plant; checkers and
+// counters read it.
 //
-// Ports are numbered through; the number of a port is also the number of the link that leaves it.
-// `Tx` is the sender's end of a link, `Rx` the receiver's, and there is a Lane per virtual lane for
-// both: credits cost nothing because the two ends share that record, see lane.h.
+// All ports of the fabric are numbered in one row; the number of a port is also the number of the
+// link that leaves it. `Tx` is the sender's end of a link, `Rx` the receiver's. The two ends share
+// a Lane per virtual lane, so that credits cost nothing, see lane.h.
 
 #include <algorithm>
 #include <array>
@@ -36,97 +36,103 @@ namespace softib::net {
 
 using sw::kNoPath;
 
-/// What all links and nodes have in common. Defaults are NDR with short cables; latency.h has
-/// figures.
+/// Properties that all links and nodes have in common. The defaults are NDR with short cables;
+/// latency.h has the latencies.
 struct PlantConfig {
-    std::uint8_t data_vls = 2;           ///< 1 to 15; and VL15.
-    std::uint32_t buffer_bytes = 65536;  ///< Per lane at a receiver; at most 128 KiB.
+    std::uint8_t data_vls = 2;           ///< Data lanes, 1 to 15; VL15 comes on top.
+    std::uint32_t buffer_bytes = 65536;  ///< Buffer per lane at a receiver; at most 128 KiB.
     TimePs cable_ps = 25'000;            ///< Delay of every cable: 5 m.
-    TimePs switch_ps = 0;    ///< First bit in to first bit out; 0: by generation, see latency.h.
-    TimePs hca_ps = 0;       ///< Last bit in until its HCA handles a packet.
+    /// Time from the first bit in to the first bit out of a switch; 0: by generation, see
+    /// latency.h.
+    TimePs switch_ps = 0;
+    TimePs hca_ps = 0;       ///< Time from a packet's last bit in until the HCA handles it.
     TimePs training_ps = 0;  ///< Time that a cable trains when it has come back.
     std::uint16_t packet_bytes_max = 4224;
     // Limits of waiting at switches, until a manager writes others (core/switch/lifetime.h).
-    std::uint8_t lifetime = 20;        ///< SwitchInfo.LifeTimeValue; above 19: for ever.
-    std::uint8_t hoq_life = 20;        ///< PortInfo.HOQLife of switches' ports; the same codes.
-    std::uint8_t vl_stall_count = 0;   ///< PortInfo.VLStallCount; 0: lanes never stall.
-    std::uint16_t multicast_lids = 0;  ///< Groups that switches have room for, from 0xC000 on.
-    std::uint16_t lid_max = 0;         ///< 0: one for every node.
+    std::uint8_t lifetime = 20;       ///< SwitchInfo.LifeTimeValue; above 19: no limit.
+    std::uint8_t hoq_life = 20;       ///< PortInfo.HOQLife of switches' ports; the same codes.
+    std::uint8_t vl_stall_count = 0;  ///< PortInfo.VLStallCount; 0: lanes never stall.
+    /// Multicast LIDs in switches' tables, from 0xC000 on.
+    std::uint16_t multicast_lids = 0;
+    std::uint16_t lid_max = 0;  ///< Highest LID in forwarding tables; 0: one for every node.
 };
 
-/// What is out of the ordinary at a sender. All zero: the quick way.
+/// Bits of Tx::special: what is out of the ordinary at a sender. Without any of them a packet takes
+/// the quick way.
 namespace tx_special {
-inline constexpr std::uint8_t kClosed = 1U << 0;  ///< Does not send data: not active.
-inline constexpr std::uint8_t kFaulty =
-    1U << 1;  ///< Loses or breaks packets, was cut, or is Ethernet.
-inline constexpr std::uint8_t kLimited = 1U << 2;  ///< Packets wait no longer than a limit.
-inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event will look at the limit.
+inline constexpr std::uint8_t kClosed = 1U << 0;  ///< Sends no data: the port is not active.
+/// Loses or breaks packets, has a cut cable, or is Ethernet.
+inline constexpr std::uint8_t kFaulty = 1U << 1;
+inline constexpr std::uint8_t kLimited = 1U << 2;  ///< Packets may wait no longer than a limit.
+inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event that checks the limit is pending.
 inline constexpr std::uint8_t kMarks = 1U << 4;  ///< Marks packets when congested, or is Ethernet.
 inline constexpr std::uint8_t kDown = 1U << 5;   ///< Sends nothing at all.
 inline constexpr std::uint8_t kPartial = 1U << 6;  ///< Not every lane is in its arbitration lists.
 inline constexpr std::uint8_t kCounted = 1U << 7;  ///< Counts by lane and service level.
 }  // namespace tx_special
 
-/// The same at a receiver.
+/// Bits of Rx::special: what is out of the ordinary at a receiver.
 namespace rx_special {
-inline constexpr std::uint8_t kAdaptive = 1U << 0;     ///< The switch may choose among ports.
-inline constexpr std::uint8_t kFlapped = 1U << 1;      ///< The cable is or was down.
-inline constexpr std::uint8_t kSlow = 1U << 2;         ///< A slow HCA.
-inline constexpr std::uint8_t kCounted = 1U << 3;      ///< Counts by service level.
-inline constexpr std::uint8_t kGuarded = 1U << 4;      ///< Not active: not everything comes in.
+inline constexpr std::uint8_t kAdaptive = 1U << 0;  ///< The switch may choose among ports.
+inline constexpr std::uint8_t kFlapped = 1U << 1;   ///< The cable is or was down.
+inline constexpr std::uint8_t kSlow = 1U << 2;      ///< The HCA is slow or paused.
+inline constexpr std::uint8_t kCounted = 1U << 3;   ///< Counts by service level.
+/// The port is not active: it refuses some packets.
+inline constexpr std::uint8_t kGuarded = 1U << 4;
 inline constexpr std::uint8_t kTapped = 1U << 5;       ///< Packets that come in are shown to a tap.
-inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch looks at partitions.
-inline constexpr std::uint8_t kEthernet = 1U << 7;     ///< Its buffers are those of Ethernet.
+inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch checks P_Keys.
+inline constexpr std::uint8_t kEthernet = 1U << 7;  ///< The link is Ethernet and ends at a switch.
 }  // namespace rx_special
 
 /// The sender's end of a link.
 struct alignas(64) Tx {
-    TimePs free_at = 0;          ///< Sends a packet until then.
-    TimePs wake_at = kNever;     ///< The wake event that counts.
-    TimePs blocked_at = kNever;  ///< Has packets but cannot send any, since then.
-    TimePs wait_ps = 0;          ///< Sum of such times.
+    TimePs free_at = 0;          ///< When the packet that is being sent will have left.
+    TimePs wake_at = kNever;     ///< Time of the wake event that counts.
+    TimePs blocked_at = kNever;  ///< Since when it has packets but cannot send any.
+    TimePs wait_ps = 0;          ///< Sum of such times that are over.
     std::uint64_t words = 0;
     std::uint64_t packets = 0;
-    std::uint32_t block_ps = 0;    ///< For 64 bytes.
-    std::uint32_t delay_ps = 0;    ///< From the first bit sent until the other end can act on it.
+    std::uint32_t block_ps = 0;    ///< Time for 64 bytes.
+    std::uint32_t delay_ps = 0;    ///< Time from the first bit sent until the other end can act.
     std::uint16_t waiting = 0;     ///< Bit n: lane n has packets.
-    std::uint8_t to_adapter = 0;   ///< The other end takes packets whole.
+    std::uint8_t to_adapter = 0;   ///< The other end acts only when it has a packet whole.
     std::uint8_t special = 0;      ///< Bits of tx_special.
-    std::uint32_t sl_row = kNone;  ///< For packets that start here; kNone: VL = SL.
+    std::uint32_t sl_row = kNone;  ///< SL2VL row of packets that start here; kNone: lane_of(SL).
 };
 static_assert(sizeof(Tx) == 64);
 
+/// Value of Rx::to_adapter at a router's port.
 inline constexpr std::uint8_t kToRouter = 2;
 
 /// The receiver's end of a link.
 struct alignas(64) Rx {
     std::uint64_t words = 0;
     std::uint64_t packets = 0;
-    std::uint64_t lft = 0;          ///< Where the switch's forwarding table begins.
+    std::uint64_t lft = 0;          ///< Where the switch's forwarding table begins in lfts_.
     std::uint32_t first_out = 0;    ///< The switch's port 0, or the HCA's port.
-    std::uint32_t sl_rows = kNone;  ///< Into sl_rows_ by out port; kNone: VL = SL.
+    std::uint32_t sl_rows = kNone;  ///< Place in sl_rows_ of out port 0; kNone: lane_of(SL).
     std::uint32_t node = kNone;
-    std::uint32_t self = kNone;    ///< The port here.
-    std::uint32_t silicon_ps = 0;  ///< From the first or last bit in until it can act.
-    std::uint32_t block_ps = 0;    ///< For 64 bytes.
+    std::uint32_t self = kNone;    ///< Number of the port at this end.
+    std::uint32_t silicon_ps = 0;  ///< Time from the first bit in, or the last, until it can act.
+    std::uint32_t block_ps = 0;    ///< Time for 64 bytes.
     std::uint32_t name = 0;        ///< Number of the link in the whole fabric, see name_link().
     std::uint8_t port = 0;         ///< Number of the port on its node.
-    std::uint8_t to_adapter = 0;   ///< Takes packets whole; kToRouter: and sends them on.
+    std::uint8_t to_adapter = 0;   ///< Not 0: acts on whole packets. kToRouter: sends them on.
     std::uint8_t special = 0;      ///< Bits of rx_special.
 };
 static_assert(sizeof(Rx) == 64);
 
-/// Rare counts of a port: all of its counters but those that every packet moves, by cause. Of the
-/// sums rcv_errors, rcv_switch_relay_errors and xmit_discards only the parts are counted here.
+/// Rare counts of a port, by cause: all its counters except those that every packet changes. The
+/// sums rcv_errors, rcv_switch_relay_errors and xmit_discards stay 0; only their parts are counted.
 struct Odd : counters::PortCounts {
-    // No counter of a real port has these.
-    std::uint64_t not_ready = 0;           ///< Data that came to a port in Initialize.
-    std::uint64_t marked = 0;              ///< With FECN.
-    std::uint64_t lost = 0;                ///< On the cable behind this port: for checkers.
-    std::uint64_t overflows = 0;           ///< On Ethernet: packets for which there was no room.
-    std::uint64_t pauses = 0;              ///< On Ethernet: pause frames sent.
-    std::uint64_t unrouted = 0;            ///< At a router: no GRH, or nowhere to send it.
-    std::uint64_t hop_limit_discards = 0;  ///< At a router: HopLmt was used up.
+    // Counts that a real port does not have:
+    std::uint64_t not_ready = 0;  ///< Packets that a port refused because it was not active.
+    std::uint64_t marked = 0;     ///< Packets marked with FECN.
+    std::uint64_t lost = 0;       ///< Packets lost on the cable behind this port; for checkers.
+    std::uint64_t overflows = 0;  ///< On Ethernet: packets for which there was no room.
+    std::uint64_t pauses = 0;     ///< On Ethernet: pause frames sent.
+    std::uint64_t unrouted = 0;   ///< At a router: packets without GRH, or with no way on.
+    std::uint64_t hop_limit_discards = 0;  ///< At a router: packets whose HopLmt was used up.
     std::uint64_t lost_words = 0;
 
     std::uint64_t all_rcv_errors() const { return local_physical_errors + malformed_packet_errors; }
@@ -146,10 +152,10 @@ struct LevelCounts {
     std::uint64_t rcv_becn = 0;
 };
 
-/// How long something has been so, all in all.
+/// The total time for which a condition has held.
 struct Lasting {
-    TimePs since = kNever;  ///< kNever: it is not so now.
-    TimePs before_ps = 0;
+    TimePs since = kNever;  ///< When the condition began to hold; kNever: it does not.
+    TimePs before_ps = 0;   ///< Total of the times that are over.
 
     void begin(TimePs now) { since = now; }
     void end(TimePs now) {
@@ -160,11 +166,11 @@ struct Lasting {
     TimePs total(TimePs now) const { return before_ps + (since < now ? now - since : 0); }
 };
 
-/// Waiting at a lane's sender.
+/// How packets have waited at the sender of a lane.
 struct LaneWaits {
-    TimePs busy_until = 0;       ///< The cable carries a packet of this lane.
-    TimePs wait_ps = 0;          ///< Had something to send and did not.
-    Lasting congested;           ///< More waits than its threshold allows.
+    TimePs busy_until = 0;       ///< When the lane's latest packet will have left.
+    TimePs wait_ps = 0;          ///< Time in which the lane had packets and did not send.
+    Lasting congested;           ///< Time in which more waited than the marking threshold.
     std::uint64_t discards = 0;  ///< Packets dropped because they had waited too long.
 };
 
@@ -183,15 +189,16 @@ class Plant {
     std::uint32_t node_of(std::uint32_t port) const { return rx_[peer_[port]].node; }
     std::uint8_t number_of(std::uint32_t port) const { return rx_[peer_[port]].port; }
     std::uint32_t peer(std::uint32_t port) const { return peer_[port]; }
-    std::uint32_t lid_count() const { return lft_stride_; }  ///< That switches have room for.
-    /// How long the cable at a port takes in one direction.
+    std::uint32_t lid_count() const { return lft_stride_; }  ///< LIDs that tables have room for.
+    /// Returns how long the cable at a port takes in one direction.
     TimePs cable(std::uint32_t port) const { return lane(port, 0).cable_ps(); }
     bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
     TimePs transmit_time(std::uint32_t port, std::uint32_t packet_bytes) const {
         return link::transmit_time(packet_bytes, tx_[port].block_ps);
     }
     std::string name(std::uint32_t port) const;
-    std::uint8_t ports_of(std::uint32_t node) const { return ports_of_[node]; }  ///< With port 0.
+    /// Returns the number of a node's ports, counting port 0.
+    std::uint8_t ports_of(std::uint32_t node) const { return ports_of_[node]; }
     std::uint16_t buffer_blocks() const {
         return static_cast<std::uint16_t>(config_.buffer_bytes / link::kBlockBytes);
     }
@@ -207,7 +214,8 @@ class Plant {
     std::uint8_t route(std::uint32_t node, Lid lid) const {
         return lfts_[std::size_t{lft_of_[node]} * lft_stride_ + lid.value];
     }
-    /// By service level; a lane that there is not: such packets are dropped.
+    /// Sets the lanes, by service level, of packets that come into a switch at `in` and leave at
+    /// `out`, or that start at an HCA. Packets for a lane that does not exist are dropped.
     void set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
                    const std::array<std::uint8_t, 16>& wanted);
     /// Returns the lane, in a switch, of packets that come in at `in` and leave at `out`.
@@ -218,33 +226,33 @@ class Plant {
         return tables_[table_of_[port]];
     }
 
-    /// How long both directions of a cable take: link::kPsPerMetre times its length. Before
-    /// anything was sent on it.
+    /// Sets how long both directions of a cable take: link::kPsPerMetre times its length. Must be
+    /// called before anything is sent on it.
     void set_cable(std::uint32_t port, TimePs cable_ps);
-    /// Ports of a switch (bit n: port n) to which it sends copies of packets to a multicast LID.
+    /// Sets the ports (bit n: port n) to which a switch copies packets for a multicast LID.
     void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
     std::array<std::uint64_t, 4> multicast(std::uint32_t node, Lid mlid) const;
-    /// A switch may send packets that allow it (packet_flag::kAdaptive) by any port of a group.
+    /// Lets a switch send packets that allow it (packet_flag::kAdaptive) by any port of a group.
     void set_adaptive(std::uint32_t node, sw::AdaptiveTable table);
     sw::AdaptiveTable adaptive(std::uint32_t node) const {
         return adaptive_.empty() ? sw::AdaptiveTable{} : adaptive_[lft_of_[node]];
     }
-    /// The ports among which a switch may choose for a LID; empty: it may not.
+    /// Returns the ports among which a switch may choose for a LID; none if it may not choose.
     std::span<const std::uint8_t> choices(std::uint32_t node, Lid lid) const {
         return adaptive_.empty() ? std::span<const std::uint8_t>()
                                  : adaptive_[lft_of_[node]].ports(lid.value);
     }
-    /// When the ports of a switch mark packets; threshold 0: never.
+    /// Sets when the ports of a switch mark packets with FECN; threshold 0: never.
     void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
     void set_port_marking(std::uint32_t port, const sw::MarkingRule& rule);
     sw::MarkingRule marking(std::uint32_t port) const {
         return marking_.empty() ? sw::MarkingRule{} : marking_[port];
     }
-    /// How long packets wait at a switch's port.
+    /// Sets how long packets may wait at a switch's port.
     void set_limits(std::uint32_t port, const sw::WaitingLimits& limits);
     const sw::WaitingLimits& limits(std::uint32_t port) const { return limits_[limits_of_[port]]; }
 
-    // How busy a port is, for those who look at all of them now and then.
+    // How busy a port is, for observers that poll all ports.
     bool has_waiting(std::uint32_t port) const { return tx_[port].waiting != 0; }
     bool lacks_credits(std::uint32_t port, TimePs now) const { return tx_[port].blocked_at <= now; }
     /// What a port has sent, and how long it had no credits for what it had to send.
@@ -259,15 +267,18 @@ class Plant {
                 tx.wait_ps + (tx.blocked_at < now ? now - tx.blocked_at : 0)};
     }
 
-    /// From now on counts_at() and lanes_at() know more; it costs every hop some time.
+    /// Starts counting by lane and service level, for lanes_at() and PortCounts::time_congested.
+    /// This costs every hop some time.
     void count_lanes();
 
-    /// What is rare, by cause.
+    /// Returns the rare counts of a port, by cause.
     Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
-    /// As the node's performance agent reads it at some time.
+    /// Returns the counters of a port as the node's PMA reads them at `now`.
     counters::PortCounts counts_at(std::uint32_t port, TimePs now) const;
+    /// Returns the counters by lane and service level at `now`; all 0 without count_lanes().
     counters::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
 
+    /// Returns the bytes of memory of the large tables and of packets.
     std::size_t bytes() const;
 
   protected:
@@ -278,14 +289,14 @@ class Plant {
     const Lane& lane(std::uint32_t link, std::uint8_t vl) const {
         return lanes_[lane_index(link, vl)];
     }
-    /// How long a lane that has packets has waited by `now` since it last sent.
+    /// Returns how long a lane that has packets has waited by `now` since it last sent.
     static TimePs waiting_since(const Lane& lane, const LaneWaits& waits, TimePs now) {
         const auto units = static_cast<std::uint32_t>(now >> Lane::kUnitShift);
         const TimePs at_head = TimePs{units - lane.head_since_units} << Lane::kUnitShift;
         const TimePs idle = now > waits.busy_until ? now - waits.busy_until : 0;
         return std::min(at_head, idle);
     }
-    /// Blocks that wait in events of kind kRelease.
+    /// Blocks of a lane that pending kRelease events (with windows: Engine::late_) will give back.
     [[gnu::noinline, gnu::cold]] std::uint32_t& deferred(std::uint32_t link, std::uint8_t vl) {
         if (deferred_.empty()) {
             deferred_.resize(lanes_.size());
@@ -303,12 +314,12 @@ class Plant {
     std::uint32_t port_count_ = 0;
     Table<Tx> tx_;
     Table<Rx> rx_;
-    Table<Lane> lanes_;  ///< By lane, then by link: the used ones stand together.
-    // How inputs take turns, see Engine::turn.
+    Table<Lane> lanes_;  ///< By lane, then by link, so that lanes in use lie together.
+    // How inputs take turns, see Engine::turn().
     static constexpr std::uint16_t kRound = 8;
     static constexpr std::uint32_t kRoundBytes = 4096;
-    static constexpr std::uint32_t kRoundsOpen = 32;  ///< In one queue.
-    Table<std::uint16_t> turns_at_;  ///< By lane, then by port that packets came by: its next turn.
+    static constexpr std::uint32_t kRoundsOpen = 32;  ///< Rounds that one queue spans at most.
+    Table<std::uint16_t> turns_at_;  ///< By lane, then by number of the input: its next turn.
     std::size_t turns_stride_ = 0;
     Table<std::uint32_t> round_ends_;  ///< By lane: the last packet of each round in its queue.
     Table<std::uint8_t> lfts_;
@@ -317,22 +328,23 @@ class Plant {
     std::vector<link::ArbitrationTable> tables_;
     std::vector<std::uint16_t> sl_rows_;
     std::vector<std::array<std::uint8_t, 16>> rows_;
-    std::vector<link::PortStateMachine> states_;  ///< By port; empty: all have always been active.
-    std::vector<Odd> odd_;                        ///< By port; empty until something odd happens.
-    std::vector<std::uint32_t> deferred_;         ///< By lane; empty until needed.
+    /// By port; empty while all have always been active.
+    std::vector<link::PortStateMachine> states_;
+    std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
+    std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
     PacketPool packets_;
     std::uint32_t lft_stride_ = 0;
     std::vector<std::array<std::uint64_t, 4>> mfts_;  ///< By switch, then by group.
-    std::vector<sw::AdaptiveTable> adaptive_;         ///< By switch; empty: none chooses.
-    std::vector<std::uint32_t> turns_;                ///< By switch: where to begin among equals.
-    std::vector<sw::MarkingRule> marking_;            ///< By port; empty: nobody marks.
-    std::vector<sw::WaitingLimits> limits_;           ///< The different ones that there are,
-    std::vector<std::uint16_t> limits_of_;            ///< and which one a port has.
+    std::vector<sw::AdaptiveTable> adaptive_;         ///< By switch; empty: no switch chooses.
+    std::vector<std::uint32_t> turns_;       ///< By switch: how often it has chosen among ports.
+    std::vector<sw::MarkingRule> marking_;   ///< By port; empty: no port marks.
+    std::vector<sw::WaitingLimits> limits_;  ///< All limits in use, each once.
+    std::vector<std::uint16_t> limits_of_;   ///< By port: place of its limits in limits_.
     std::vector<sw::Marker> markers_;
-    std::vector<LevelCounts> levels_;             ///< By port, 16 each; empty: not counted.
-    std::vector<LaneWaits> waits_;                ///< By lane; the same.
-    std::vector<std::uint16_t> congested_lanes_;  ///< By port, a bit each.
-    std::vector<Lasting> congested_;              ///< By port: one of its lanes is.
+    std::vector<LevelCounts> levels_;  ///< By port, then by service level; empty: not counted.
+    std::vector<LaneWaits> waits_;     ///< By lane; empty: not counted.
+    std::vector<std::uint16_t> congested_lanes_;  ///< By port: bit n is lane n.
+    std::vector<Lasting> congested_;              ///< By port: one of its lanes is congested.
 
   private:
     TimePs tick_ps(std::uint32_t port) const;
@@ -340,8 +352,8 @@ class Plant {
     void set_length(std::uint32_t link, TimePs cable_ps);
 
     std::vector<std::uint32_t> first_port_;  ///< By node: its port 0.
-    std::vector<std::uint32_t> peer_;
-    std::vector<std::uint32_t> lft_of_;
+    std::vector<std::uint32_t> peer_;        ///< By port: the port behind its cable, or kNone.
+    std::vector<std::uint32_t> lft_of_;      ///< By node: its number among switches, or kNone.
     std::vector<std::uint8_t> is_switch_;
     std::vector<std::uint8_t> ports_of_;
     std::vector<std::string> names_;

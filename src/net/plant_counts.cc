@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the plant has counted, as the agents of its nodes read it.
+// The counters of the plant, as the PMAs of its nodes read them.
 #include <algorithm>
 
 #include "net/plant.h"
@@ -17,7 +17,7 @@ void Plant::count_lanes() {
     }
 }
 
-/// As long as four bytes on the wire.
+/// Returns the unit of XmitWait: the time of four bytes on the wire.
 TimePs Plant::tick_ps(std::uint32_t port) const {
     return std::max<TimePs>(tx_[port].block_ps / 16, 1);
 }

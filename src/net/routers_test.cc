@@ -100,7 +100,7 @@ TEST(Routers, WhatHasNoGrhGoesNoFurther) {
     EXPECT_EQ(two.at_router().unrouted, 1U);
 }
 
-/// Counts what was delivered.
+/// Counts the messages that were delivered.
 struct Counter : MessageListener {
     void handle_message(std::uint64_t, MessageEvent event, TimePs at) override {
         delivered += event == MessageEvent::kDelivered ? 1 : 0;
@@ -116,7 +116,7 @@ struct Ran {
     std::vector<std::string> faults;
 };
 
-/// Everybody sends to everybody else.
+/// Lets every host send to every other.
 Ran all_to_all(const topo::Spec& spec, std::uint64_t bytes, const SimulationOptions& options) {
     auto simulation = Simulation::make(*topo::generate(spec), options);
     EXPECT_TRUE(simulation) << simulation.error().message;
@@ -139,7 +139,7 @@ TEST(Routers, AllSubnetsReachEachOther) {
         const Ran ran = all_to_all(joined_trees(30, subnets, 2), 10'000, {});
         EXPECT_EQ(ran.counter.delivered, 30U * 30);
         EXPECT_EQ(ran.stats.discarded, 0U);
-        // Three packets each way across, and an acknowledgement.
+        // For each message between subnets, three packets and an acknowledgement.
         const std::uint64_t across = 30 * (30 - 30 / subnets);
         EXPECT_EQ(ran.stats.routed, across * 4);
         EXPECT_TRUE(ran.faults.empty()) << ran.faults.front();
@@ -168,7 +168,7 @@ TEST(Routers, APathGoesOverTheRoutersPorts) {
 
 // Losses.
 
-/// The ports of a router, as failures of `at`.
+/// Returns failures of all ports of a router at time `at`.
 std::vector<Failure> lose_router(const topo::Fabric& fabric, std::size_t router, TimePs at) {
     std::vector<Failure> failures;
     const auto routers = topo::find_routers(fabric);
@@ -178,7 +178,7 @@ std::vector<Failure> lose_router(const topo::Fabric& fabric, std::size_t router,
     return failures;
 }
 
-/// The nodes of routers that packets between all pairs enter.
+/// Returns the nodes of routers that packets enter, over all pairs of ends.
 std::set<std::uint32_t> entered_routers(const Simulation& simulation) {
     std::set<std::uint32_t> entered;
     for (std::uint32_t from = 0; from < simulation.end_count(); ++from) {

@@ -16,8 +16,8 @@ namespace softib::net {
 
 namespace {
 
-/// Routers tell packets apart by service levels (core/router/router.h), so the routes inside a
-/// subnet must leave these alone.
+/// Returns an error if the routes inside a subnet need service levels: between subnets, routers
+/// need these (core/router/router.h).
 std::expected<void, topo::Error> check_levels(const routing::Tables& tables) {
     if (tables.sls.uniform() && tables.sl_to_vl.empty()) {
         return {};
@@ -28,10 +28,10 @@ std::expected<void, topo::Error> check_levels(const routing::Tables& tables) {
                     tables.engine)});
 }
 
-/// Routes whatever is left of a subnet without service levels.
+/// The routing engine that routes any rest of a subnet without service levels.
 constexpr char kOneLaneEngine[] = "updn";
 
-/// A fabric that wants routes.
+/// A fabric that must be routed.
 struct Ask {
     const topo::Fabric& topology;
     std::span<const Lid> lids;

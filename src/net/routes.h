@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Forwarding as a routing engine computed it, written into a plant without a manager: for
-// measurements and tests that are about packets.
+// Writes the routes that a routing engine computed into a plant without a subnet manager, for
+// simulations and tests that are about packets.
 
 #include <vector>
 
@@ -19,17 +19,18 @@ void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
 
 struct Routed;
 
+/// Writes the tables of all switches, and the SL2VL tables of HCAs.
 void write_routes(Plant& plant, const Routed& routed);
 
-/// Lets one switch choose among the ports that the engine found equally good. Where it found longer
-/// ways too, by the manager's MADs (adaptive_manager.h).
+/// Lets one switch choose among the ports that the routing engine found equally good. If the engine
+/// found longer ways too, the switch learns of them by the manager's MADs (adaptive_manager.h).
 void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                            const routing::Tables& tables, std::uint32_t sw);
 
-/// Every switch may choose among the ports that the engine found equally good.
+/// Lets every switch choose as write_adaptive_switch() does.
 void write_adaptive_routes(Plant& plant, const Routed& routed);
 
-/// No switch knows a way to any LID any more.
+/// Removes the ways to all LIDs from all switches.
 void clear_routes(Plant& plant);
 
 }  // namespace softib::net

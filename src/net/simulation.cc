@@ -19,8 +19,8 @@ namespace softib::net {
 
 namespace {
 
-constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
-constexpr std::uint8_t kPriorities = 8;    ///< Of Ethernet's flow control.
+constexpr std::uint8_t kLanesOffered = 8;  ///< Lanes that routing engines may use by default.
+constexpr std::uint8_t kPriorities = 8;    ///< Priorities of Ethernet's flow control.
 
 }  // namespace
 
@@ -52,12 +52,12 @@ std::expected<void, topo::Error> check_options(const SimulationOptions& options)
 
 namespace {
 
-/// Whether switches choose among ports.
+/// Returns whether switches choose among ports.
 bool chooses(const SimulationOptions& options) {
     return options.roce ? options.roce->ecmp != RoceOptions::Ecmp::kTables : options.hosts.adaptive;
 }
 
-/// What hosts and links of Ethernet must be told.
+/// Sets the options of hosts and links for Ethernet.
 void use_roce(SimulationOptions& options) {
     using Ecmp = RoceOptions::Ecmp;
     using Spread = EthernetRules::Spread;
@@ -119,7 +119,8 @@ struct Simulation::State {
     bool connected(std::uint32_t end) const {
         return net().connected(net().port_of(fabric.node(end), 1));
     }
-    /// Whether both ends have a cable, and a router leads from the one to the other.
+    /// Returns whether both ends have a cable and, between subnets, a router leads from one to the
+    /// other.
     bool joined(std::uint32_t from, std::uint32_t to) const {
         return connected(from) && connected(to) &&
                (routers == nullptr || !routers->apart(fabric.port(from), fabric.port(to)) ||
@@ -128,19 +129,19 @@ struct Simulation::State {
     const Engine& net() const { return fabric.net(); }
 
     SimulationOptions options;
-    std::string engine;                ///< As users read it.
-    std::vector<std::string> engines;  ///< By subnet.
+    std::string engine;                ///< Routing engines, as text for users.
+    std::vector<std::string> engines;  ///< Routing engines by subnet.
     Fabric<MessageHosts> fabric;
     MessageListener* listener = nullptr;
     struct Refused {
         std::uint64_t tag;
         TimePs at;
     };
-    std::vector<Refused> refused;  ///< Between ends that nothing joins.
+    std::vector<Refused> refused;  ///< Messages between ends that are not joined().
     std::vector<Change> changes;
     std::size_t changed = 0;
     std::vector<std::string> notes;
-    std::unique_ptr<Routers> routers;  ///< Of several subnets.
+    std::unique_ptr<Routers> routers;  ///< Null if there is one subnet.
     Looks looks;
     TimePs settled_at = 0;
     bool settled = false;
@@ -171,24 +172,25 @@ void Simulation::State::configure() {
             net.set_slow(fabric.port(end), options.hosts.pcie_block_ps);
         }
     }
-    fabric.forget_forwarding();  // The switches have it.
+    fabric.forget_forwarding();  // The plant has the tables.
     const sw::WaitingLimits limits{options.plant.lifetime, options.plant.hoq_life};
     if (!options.roce && changes.empty() && !limits.any()) {
         net.use_windows();
     }
 }
 
-/// What subnet administrations know of the routers: those that have cables.
+/// Finds the routers that have cables, as the SA of each subnet would.
 void Simulation::State::find_routers() {
     Routers found(fabric.topology(), fabric.lids(), net(), options.plant.data_vls);
     if (routers == nullptr) {
         routers = std::make_unique<Routers>(std::move(found));
     } else {
-        *routers = std::move(found);  // Engine and hosts know them by their place.
+        *routers = std::move(found);  // In place, since engine and hosts point to them.
     }
 }
 
-/// Whether the buffers of switches have room for what comes after they tell a sender to pause.
+/// Returns an error if a switch's buffer has no room for what may come after the switch tells its
+/// senders to pause.
 std::expected<void, topo::Error> Simulation::State::check_pauses() const {
     if (!options.roce || !options.roce->links.lossless) {
         return {};
@@ -206,7 +208,8 @@ std::expected<void, topo::Error> Simulation::State::check_pauses() const {
     return {};
 }
 
-/// Tells of messages that could not begin; those that follow them may be of the same kind.
+/// Tells of messages that could not begin. The listener may send further ones of the same kind
+/// then.
 void Simulation::State::refuse() {
     for (std::size_t i = 0; i < refused.size(); ++i) {
         if (listener != nullptr) {
@@ -218,7 +221,8 @@ void Simulation::State::refuse() {
     refused.clear();
 }
 
-/// Lanes tell times apart by their low bits, see Engine::settle_credits.
+/// Calls settle_credits() twice a second of virtual time while credits or packets move, which is
+/// often enough for lanes.
 void Simulation::State::settle() {
     constexpr TimePs kEvery = 500'000'000'000;
     const bool rests = settled && net().packets_inside() == 0;
@@ -241,7 +245,7 @@ void Simulation::State::apply(const Change& change) {
         net.set_link(port, false);
     }
     fabric.take_out(change.what);
-    net.run(net.now());  // Ends hear of what was dropped.
+    net.run(net.now());  // So that the ends hear of packets that were dropped.
 }
 
 void Simulation::State::repair() {

@@ -27,18 +27,19 @@
 
 namespace softib::net {
 
-/// The same fabric with Ethernet switches, and adapters that speak RoCEv2.
+/// Options of a fabric with Ethernet switches and with adapters that speak RoCEv2.
 struct RoceOptions {
     /// How switches choose among equally good ports.
     enum class Ecmp : std::uint8_t {
-        kTables,      ///< They do not: by the tables.
-        kFiveTuple,   ///< A hash of the two ends: all of a pair goes one way.
-        kConnection,  ///< Connections have UDP source ports of their own.
+        kTables,      ///< They do not choose, but follow their tables.
+        kFiveTuple,   ///< By a hash of the two ends: all packets of a pair go one way.
+        kConnection,  ///< By the same hash with a UDP source port for each connection.
         kSpray,       ///< Each packet to the next port.
         kLoad,        ///< Each packet to the port with the least to do.
     };
     Ecmp ecmp = Ecmp::kFiveTuple;
-    /// A queue is marked before its senders are paused, as long as several ports fill it.
+    /// Rules of the links. With these defaults a queue is marked before its senders are paused, as
+    /// long as several ports fill it.
     EthernetRules links{.xoff_bytes = 128U << 10,
                         .xon_bytes = 96U << 10,
                         .buffer_bytes = 64U << 20,
@@ -47,20 +48,21 @@ struct RoceOptions {
 };
 
 struct SimulationOptions {
-    std::string engine = "auto";
+    std::string engine = "auto";  ///< Name of the routing engine.
     /// `data_vls` 0: as many lanes as the routes use.
     PlantConfig plant{.data_vls = 0};
     MessageConfig hosts = {};
     std::uint8_t sl_max = 0;  ///< The highest service level that messages ask for.
-    /// On InfiniBand: a congestion manager writes it into all nodes.
+    /// Congestion control that a congestion manager writes into all nodes; on InfiniBand only.
     std::optional<CongestionControl> congestion = {};
-    /// Then hosts.adaptive, hosts.roce, the sizes of headers and `congestion` do not count.
+    /// Makes the fabric Ethernet. Then hosts.adaptive, hosts.roce, the sizes of headers and
+    /// `congestion` are ignored.
     std::optional<RoceOptions> roce = {};
     std::vector<Failure> failures = {};
-    TimePs repair_ps = 100'000'000;  ///< From a failure to new routes; kNever: there are none.
+    TimePs repair_ps = 100'000'000;  ///< Time from a failure to new routes; kNever: none.
 };
 
-/// Whether packets of these options fit into buffers and lanes.
+/// Returns an error if packets of these options do not fit into buffers and lanes.
 std::expected<void, topo::Error> check_options(const SimulationOptions& options);
 
 /// A fabric with the routes that a model of it has at its beginning.
@@ -69,14 +71,15 @@ struct StartingRoutes {
     std::uint8_t data_vls = 1;
     std::vector<std::string> notes = {};
 };
-/// Routes a fabric without what has failed from the beginning. If that has cost it the shape that
-/// its engine is for, another engine takes over, and a note says so.
+/// Routes a fabric without what has failed from the beginning. If the fabric has lost the shape
+/// that its routing engine is for, another engine takes over, and a note says so.
 std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
                                                           const SimulationOptions& options);
 
 class Simulation : public Model {
   public:
-    /// The message says what does not fit and what to do.
+    /// Routes a fabric and makes its simulation. The message of the error says what does not fit
+    /// and what to do.
     static std::expected<Simulation, topo::Error> make(topo::Fabric fabric,
                                                        const SimulationOptions& options);
     Simulation(Simulation&&) noexcept;
@@ -99,11 +102,12 @@ class Simulation : public Model {
     std::uint8_t data_vls() const override;
     std::uint64_t unfinished() const override;
     const std::vector<std::string>& notes() const override;
-    /// Whether credits and counters add up: a line for each port where they do not.
+    /// Returns a line for each port where credits or counters do not add up, and for lanes that are
+    /// stuck.
     std::vector<std::string> check() const override;
-    /// As it is now: without what has failed.
+    /// Returns the fabric as it is now: without what has failed.
     const topo::Fabric& fabric() const;
-    /// Bytes of memory, without the description.
+    /// Returns the bytes of memory that the simulation takes, without the description.
     std::size_t bytes() const;
 
   private:

@@ -26,7 +26,7 @@ TEST(Simulation, TwoInOneProcessDoNotDisturbEachOther) {
     const auto one = make();
     const auto other = make();
     send_shift(*other, 9, 50'000);
-    // In turns of a few events.
+    // The two simulations run in turns of a few events.
     for (bool done = false; !done;) {
         done = one->simulation().run_some(kNever, 7);
         done &= other->simulation().run_some(kNever, 11);
@@ -51,7 +51,7 @@ TEST(Simulation, NewRoutesLeadAroundACableThatFailed) {
         EXPECT_NE(each.acknowledged_at, kNever);
     }
     EXPECT_GT(tree.simulation().stats().lost + tree.simulation().stats().discarded, 0U);
-    // Some waited for a timeout, nobody for long.
+    // Some messages waited for a timeout, none for two.
     EXPECT_GT(tree.last_delivered(), options.hosts.timeout_ps);
     EXPECT_LT(tree.last_delivered(), 2 * options.hosts.timeout_ps);
 }
@@ -133,7 +133,7 @@ TEST(Simulation, AnEngineWithoutChoiceRefusesToAdapt) {
     EXPECT_NE(made.error().message.find("leave switches no choice"), std::string::npos);
 }
 
-/// Any mixture of what adapters and switches can be told.
+/// Returns a random mixture of options for HCAs and switches.
 SimulationOptions draw_options(Prng& prng, const topo::Fabric& fabric) {
     SimulationOptions options;
     options.engine = prng.chance(1, 2) ? "ftree" : "updn";

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kStrangers = 4;
 inline constexpr std::uint32_t kStartPsn = 1000;
 inline constexpr std::uint32_t kQKey = 0x11112222;
 
-/// What an HCA says of packets that have no effect: one of these counts each.
+/// Returns how many packets an HCA has refused: each that has no effect counts in one of these.
 inline std::uint64_t refusals(const hca::Hca& hca) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i <= static_cast<std::size_t>(hca::Counted::kBadLength); ++i) {
@@ -34,7 +34,7 @@ inline std::uint64_t refusals(const hca::Hca& hca) {
     return sum;
 }
 
-/// Knows which packets must have no effect, and sees that it is so.
+/// Hosts that know which packets must have no effect, and check that they have none.
 class WatchedHosts : public TransportHosts {
   public:
     void attach(std::uint32_t port, hca::Hca& hca) {
@@ -72,7 +72,7 @@ class WatchedHosts : public TransportHosts {
 
   private:
     std::vector<hca::Hca*> hcas_;
-    std::vector<std::uint8_t> refused_;  ///< By body.
+    std::vector<std::uint8_t> refused_;  ///< By body: the HCA must refuse it.
 };
 
 class Attack {
@@ -100,7 +100,7 @@ class Attack {
         switch (prng_.below(8)) {
             case 0:
             case 1:
-                bytes = emitted(headers);  // All true, and then broken.
+                bytes = emitted(headers);  // A true packet, which is then broken.
                 mutate(bytes);
                 break;
             case 2:
@@ -118,7 +118,7 @@ class Attack {
                 [[fallthrough]];
             case 4:
                 if (prng_.chance(1, 8)) {
-                    // All true but for a number that is far ahead: it asks for what is missing.
+                    // A true packet but for a PSN far ahead: the victim asks for what is missing.
                     headers.bth.psn = Psn{0x400000 + number(0x100000)};
                     bytes = emitted(headers);
                     refused = false;
@@ -133,7 +133,7 @@ class Attack {
         cluster.fabric->ends().shoot(cluster.fabric->net(), cluster.fabric->port(from), bytes,
                                      refused);
     }
-    /// More management packets at once than a port has room for.
+    /// Sends more management packets at once than a port has room for.
     void flood() {
         const std::uint32_t victim = number(kMembers);
         for (std::uint32_t i = 0; i < 40 * kStrangers; ++i) {
@@ -147,7 +147,7 @@ class Attack {
                                          true);
         }
     }
-    /// Those that strangers may talk to are in error by now.
+    /// Connects the queue pairs that strangers may talk to again: they are in error by now.
     void open_all() {
         for (std::uint32_t i = 0; i < kMembers; ++i) {
             open(i);
@@ -163,7 +163,7 @@ class Attack {
     Host& host(std::uint32_t i) { return cluster.hosts[i]; }
     Lid lid(std::uint32_t i) { return cluster.fabric->lid(i); }
 
-    /// Reset, initialized or in error: hears nobody.
+    /// Makes a queue pair that is in Reset, Init or Error, and so accepts no packet.
     void put_to_sleep(std::uint32_t i) {
         using namespace hca::qp_attr;
         hca::QpAttr attr;
@@ -216,7 +216,7 @@ class Attack {
             open_[i], attr,
             kState | kAv | kPathMtu | kDestQpn | kRqPsn | kMaxDestRdAtomic | kMinRnrTimer));
     }
-    /// As the peer of one of the victim's connections could send it: a request.
+    /// Returns a request that the peer of one of the victim's connections could send.
     wire::PacketHeaders true_packet(std::uint32_t victim) {
         constexpr std::array kRequests{Operation::kSendFirst,   Operation::kSendOnly,
                                        Operation::kSendOnlyImm, Operation::kWriteFirst,
@@ -237,7 +237,7 @@ class Attack {
         headers.atomic_eth = {.va = at & ~7U, .r_key = host(victim).key, .swap_dt = 1};
         return headers;
     }
-    /// At least one thing that is wrong for whoever gets it; and then any others.
+    /// Makes a packet wrong in at least one way that its receiver must see, and perhaps in others.
     void lie(wire::PacketHeaders& headers, std::uint32_t victim, std::uint32_t from) {
         for (std::uint64_t more = prng_.below(4); more > 0; --more) {
             embroider(headers);
@@ -280,7 +280,7 @@ class Attack {
             }
         }
     }
-    /// May be true or not.
+    /// Changes a header field at random, to a value that may be right or wrong.
     void embroider(wire::PacketHeaders& headers) {
         switch (prng_.below(10)) {
             case 0:
@@ -316,7 +316,7 @@ class Attack {
                 break;
         }
     }
-    /// By a connection of its own, at memory it has no right to.
+    /// Returns a request of a stranger on its own connection, for memory that it has no right to.
     wire::PacketHeaders trespass(std::uint32_t victim, std::uint32_t& from) {
         from = kMembers + victim % kStrangers;
         wire::PacketHeaders headers = true_packet(victim);

@@ -20,7 +20,7 @@ inline constexpr hca::Pd kPd{7};
 inline constexpr std::uint32_t kRights =
     hca::kLocalWrite | hca::kRemoteWrite | hca::kRemoteRead | hca::kRemoteAtomic;
 inline constexpr std::array<std::uint32_t, 3> kShifts{
-    1, 5, 8};  ///< Each host sends to these, in places on.
+    1, 5, 8};  ///< Each host sends to the hosts this many places on.
 inline constexpr std::uint32_t kOperations = 24;
 inline constexpr std::uint32_t kSliceBytes = 5000;
 inline constexpr std::uint32_t kAreaBytes = kOperations * kSliceBytes;
@@ -54,7 +54,7 @@ struct Host {
         port.lid = lid;
         return port;
     }
-    /// Slice of the area of a connection: 0 to 2 go out, 3 to 5 come in.
+    /// Returns where the slice of an operation is. Connections 0 to 2 go out, 3 to 5 come in.
     std::uint64_t offset(std::size_t connection, std::uint32_t operation) const {
         return connection * kAreaBytes + std::uint64_t{operation} * kSliceBytes;
     }
@@ -93,12 +93,12 @@ inline void connect(Host& host, std::size_t connection, const Host& peer, std::s
         qpn, attr, kState | kSqPsn | kTimeout | kRetryCnt | kRnrRetry | kMaxQpRdAtomic));
 }
 
-/// Hosts of a fat tree that write, send and read; afterwards each slice that went out is equal to
-/// the one at the peer that it went to, or was read from.
+/// Hosts of a fat tree that write, send and read. Afterwards each slice of an outgoing connection
+/// must be equal to its slice at the peer.
 template <typename Ends = TransportHosts>
 class Cluster {
   public:
-    /// The `strangers` have HCAs too, and no connections.
+    /// `strangers`: further hosts, which have HCAs but no connections.
     explicit Cluster(std::uint64_t seed, std::uint32_t count = 16, std::uint32_t strangers = 0)
         : members(count) {
         auto topology = topo::generate(tree(count + strangers, 8));

@@ -41,7 +41,7 @@ inline void send(TestFabric& fabric, std::uint32_t from, std::uint32_t to, std::
                         fabric.sl(from, to));
 }
 
-/// Every host to the one `shift` places on.
+/// Makes every host send to the one `shift` places on.
 inline void send_shift(TestFabric& fabric, std::uint32_t shift, std::uint64_t bytes) {
     for (std::uint32_t i = 0; i < fabric.host_count(); ++i) {
         send(fabric, i, (i + shift) % fabric.host_count(), bytes);
@@ -56,7 +56,7 @@ inline std::string lines(const std::vector<std::string>& all) {
     return text;
 }
 
-/// Credits and counters add up.
+/// Expects that credits and counters add up.
 inline void expect_sound(TestFabric& fabric) {
     EXPECT_EQ(lines(Inspector(fabric.net()).check_credits()), "");
     EXPECT_EQ(lines(Inspector(fabric.net()).check_counters()), "");

@@ -29,18 +29,18 @@ class ScaleHosts {
         Lid source;
         Lid destination;
         std::uint8_t sl = 0;
-        std::uint32_t unsent = 0;   ///< Packets.
-        std::uint32_t unacked = 0;  ///< Packets.
+        std::uint32_t unsent = 0;   ///< Packets not sent yet.
+        std::uint32_t unacked = 0;  ///< Packets not acknowledged yet.
         std::uint32_t received = 0;
-        TimePs done_at = kNever;  ///< All are acknowledged, or received if nothing is acknowledged.
+        TimePs done_at = kNever;  ///< When all were acknowledged, or received if nothing is.
         std::uint32_t becns = 0;
         link::Injection injection = {};
     };
 
     explicit ScaleHosts(const ScaleConfig& config) : config_(config) {}
 
-    /// One flow at a time per port; the last packet is as long as the others. What a host sends to
-    /// itself does not leave it.
+    /// Starts a flow, one at a time per port. The last packet is as long as the others. A flow of a
+    /// host to itself does not leave the host.
     void start(Engine& net, std::uint32_t port, Lid source, Lid destination, std::uint64_t bytes,
                std::uint8_t sl = 0) {
         add(port, source, destination, bytes, sl);
@@ -55,11 +55,12 @@ class ScaleHosts {
         }
         send(net, static_cast<std::uint32_t>(flows_.size() - 1));
     }
-    /// A flow that starts in another part of the fabric: flows have the same numbers in all parts.
+    /// Notes a flow that starts in another part of the fabric: flows have the same numbers in all
+    /// parts.
     void expect(Lid source, Lid destination, std::uint64_t bytes, std::uint8_t sl = 0) {
         add(0, source, destination, bytes, sl);
     }
-    /// All ports from now on, until one is told otherwise.
+    /// Sets the congestion control of all ports, until that of one is set.
     void control_congestion(const link::InjectionRule& rule, const link::DelayTable& table) {
         controls_.assign(1, {.rules = {}, .table = table});
         controls_[0].rules.fill(rule);
@@ -67,7 +68,7 @@ class ScaleHosts {
     }
     void control_congestion(std::uint32_t port, const link::InjectionControl& control) {
         if (controls_.empty()) {
-            controls_.emplace_back();  // The others: no delays.
+            controls_.emplace_back();  // Other ports have no delays.
         }
         if (control_of_.size() <= port) {
             control_of_.resize(port + 1);
@@ -79,7 +80,7 @@ class ScaleHosts {
         controls_[control_of_[port]] = control;
     }
     const std::vector<Flow>& flows() const { return flows_; }
-    /// Of those that start here.
+    /// Returns how many flows that start here have not ended.
     std::uint32_t unfinished() const { return expected_ - finished_; }
 
     void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
@@ -160,8 +161,9 @@ class ScaleHosts {
     }
 
     ScaleConfig config_;
-    std::vector<link::InjectionControl> controls_;  ///< Empty: nobody slows down. 0: of all others.
-    std::vector<std::uint32_t> control_of_;         ///< By port.
+    /// Settings; the first one is for ports not in control_of_. Empty: no port slows down.
+    std::vector<link::InjectionControl> controls_;
+    std::vector<std::uint32_t> control_of_;  ///< By port: place in controls_.
     std::vector<Flow> flows_;
     std::uint32_t expected_ = 0;
     std::uint32_t finished_ = 0;

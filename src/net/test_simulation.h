@@ -29,7 +29,7 @@ class TestSimulation : public MessageListener {
     TestSimulation& operator=(const TestSimulation&) = delete;
 
     Simulation& simulation() { return simulation_; }
-    /// The outcome has the number of the message.
+    /// Sends a message. Its outcome has the number of the message, counted from 0.
     void send(Message message, TimePs at = 0) {
         message.tag = outcomes_.size();
         outcomes_.emplace_back();
@@ -48,7 +48,7 @@ class TestSimulation : public MessageListener {
         }
         return last;
     }
-    /// Credits and counters add up, and nothing is stuck.
+    /// Expects that credits and counters add up and that nothing is stuck.
     void expect_sound() {
         for (const std::string& line : simulation_.check()) {
             ADD_FAILURE() << line;

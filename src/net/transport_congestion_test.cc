@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // 32 hosts write to one, by reliable or unreliable connections. A flow that goes elsewhere shares a
-// cable with some of them, as in congestion_test.cc, but here HCAs say and hear what is marked.
+// cable with some of them, as in congestion_test.cc, but here HCAs with the real transport answer
+// marks and slow down.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -69,11 +70,11 @@ struct TransportResult {
     double incast = 0;
     std::uint64_t becns = 0;
     std::uint64_t marked = 0;
-    std::uint64_t heeding = 0;  ///< Words sent by those of the 32 that heed,
-    std::uint64_t others = 0;   ///< and by those that do not.
+    std::uint64_t heeding = 0;  ///< Words sent by those of the 32 that heed BECNs.
+    std::uint64_t others = 0;   ///< Words sent by those of the 32 that do not.
 };
 
-/// `slow`: how many of the 32 heed what they hear; their ports have parameters, the others' none.
+/// `slow`: how many of the 32 heed BECNs. Their ports have parameters, those of the others none.
 TransportResult run(hca::QpType type, std::uint32_t slow) {
     auto routed = Routed::make(*topo::generate(tree(128, 16)), "ftree", 1);
     EXPECT_TRUE(routed);
@@ -154,11 +155,11 @@ TEST(TransportCongestion, UnreliableConnectionsToo) {
     const TransportResult result = run(hca::QpType::kUc, 32);
     EXPECT_GT(result.victim, 0.8 * kFairShare);
     EXPECT_GT(result.incast, 0.9);
-    // A CNP for each mark, but for those on their way.
+    // There is a CNP for each mark, except those on their way.
     EXPECT_GT(result.becns, result.marked * 9 / 10);
 }
 
-/// Every port has its own parameters: without any it takes what the others leave.
+/// Every port has its own parameters: a port without any takes what the others leave.
 TEST(TransportCongestion, APortWithoutParametersTakesWhatOthersLeave) {
     const TransportResult result = run(hca::QpType::kUc, 16);
     EXPECT_LT(result.heeding, result.others * 2 / 3);

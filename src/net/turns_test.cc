@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who goes first: inputs of a switch take turns, and nothing depends on the order in which things
-// were put in.
+// The order of packets: inputs of a switch take turns, and nothing depends on the order in which
+// flows were started.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace softib::net {
 namespace {
 
-/// Writes down who sent what arrives.
+/// Records the senders of packets in the order of arrival.
 struct Listeners {
     void deliver(Engine&, std::uint32_t, const Packet& packet) { from.push_back(packet.slid); }
     void sent(Engine&, std::uint32_t, const Packet&) {}
@@ -21,7 +21,7 @@ struct Listeners {
     std::vector<std::uint16_t> from;
 };
 
-/// On a star, whose last host gets packets of the others: as many and as long as said.
+/// The packets of one host of a star to the last host.
 struct Flow {
     std::uint32_t packets;
     std::uint16_t bytes;
@@ -54,7 +54,7 @@ std::vector<std::ptrdiff_t> shares(const std::vector<std::uint16_t>& from, std::
     return count;
 }
 
-/// Inputs that always have something share alike by bytes, however long their packets are.
+/// Inputs that always have something to send get equal shares in bytes, however long their packets.
 TEST(Turns, InputsShareAlike) {
     std::vector<Flow> flows;
     for (std::uint16_t i = 0; i < 8; ++i) {
@@ -73,7 +73,7 @@ TEST(Turns, InputsShareAlike) {
     }
 }
 
-/// One at a time where packets are as long as a turn.
+/// Inputs send one packet at a time where packets are as long as a turn.
 TEST(Turns, LongPacketsAlternate) {
     const auto from = arrivals({{60, 4096}, {60, 4096}, {60, 4096}});
     ASSERT_EQ(from.size(), 180U);
@@ -85,7 +85,7 @@ TEST(Turns, LongPacketsAlternate) {
     }
 }
 
-/// One that sends little gets its turn at once, whatever the others have lined up.
+/// An input that sends little gets its turn at once, whatever the others have queued.
 TEST(Turns, ALateComerIsNotPutBehindABacklog) {
     const auto fabric = make_fabric(star(4), "minhop", {.data_vls = 1}, {.ack_bytes = 0});
     auto& net = fabric->net();
@@ -94,12 +94,12 @@ TEST(Turns, ALateComerIsNotPutBehindABacklog) {
     net.run(20'000'000);
     send(*fabric, 2, 3, 4096);
     net.run();
-    // 16 packets of each of the others are in the switch by then: 2.6 us of them.
+    // By then 16 packets of each of the other hosts are in the switch, which take 2.6 us.
     EXPECT_LT(fabric->ends().flows()[2].done_at, 20'000'000U + 700'000U);
     expect_sound(*fabric);
 }
 
-/// The keys of events are total: whichever flow starts first, the run is the same.
+/// The order of events is total: whichever flow is started first, the run is the same.
 TEST(Turns, TheOrderOfInsertionChangesNothing) {
     const auto hash = [](std::uint64_t seed, bool adaptive) {
         const auto fabric =

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Same seed, same log hash, in another process too: its addresses are others.
+# Expects the same log hash for the same seed in another process, whose addresses differ.
 set(tests Faults.WhateverGoesWrongCreditsAndCountersAddUp Management.BringUpIsTheSameEveryTime
     Network.SameRunSameHashAlsoTwiceInOneProcessAndWithOtherBuckets TransportHosts.SameSeedSameRun)
 list(JOIN tests ":" filter)

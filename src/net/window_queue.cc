@@ -11,7 +11,7 @@ namespace softib::net {
 void WindowQueue::start(std::uint32_t switches, TimePs window_ps) {
     SOFTIB_CHECK(pending_ == 0 && switches < kNoBin && window_ps != 0 && window_ps <= kWindowMax);
     window_ = window_ps;
-    base_ = 1 - window_;  // Times before 0 are large numbers; only differences are looked at.
+    base_ = 1 - window_;  // Wraps around below 0; only differences of times are used.
     switches_ = switches;
     heads_.assign(kBins * switches_, kNone);
     nodes_.resize(64);
@@ -58,7 +58,7 @@ TimePs WindowQueue::earliest() const {
 
 void WindowQueue::advance(TimePs at) {
     if (static_cast<std::int64_t>(at - base_) < 0) {
-        return;  // The present one goes on.
+        return;  // The present window goes on.
     }
     const std::uint64_t windows = (at - base_) / window_;
     first_ = static_cast<std::uint32_t>((first_ + windows) % kBins);
@@ -90,7 +90,7 @@ std::uint32_t WindowQueue::next_bin(std::uint32_t bin) const {
            static_cast<std::uint32_t>(std::countr_zero(bits));
 }
 
-/// Returns the last chunk of a bin of the present window, which is empty then.
+/// Empties a switch's bin of the present window. Returns the bin's last chunk, or kNone.
 std::uint32_t WindowQueue::unlink(std::uint32_t bin) {
     const std::uint32_t last = std::exchange(heads_[first_ * switches_ + bin], kNone);
     filled_[first_][bin / 64] &= ~(std::uint64_t{1} << bin % 64);

@@ -2,17 +2,17 @@
 #pragma once
 
 // Pending events of switches, for an engine that handles them switch by switch. What happens at a
-// switch reaches no other node sooner than a cable's delay later. So time is cut into windows of
-// the shortest such delay, and all events of one switch and window are handled together, while its
-// tables, ports and packets are in the processor's nearest caches.
+// switch reaches another node a cable's delay later at the earliest. So time is cut into windows no
+// longer than the shortest such delay, and all events of one switch and window are handled
+// together, while its tables, ports and packets are in the processor's nearest caches.
 //
-// Events of later windows lie in bins, one for each switch and window; those that are further off
-// wait in a heap. The events of the switch at hand are in a ring of narrow time slices, and those
-// of the present slice are sorted. The order at a switch is that of EventQueue: by time, link and
-// kind.
+// Events of the next windows lie in bins, one for each switch and window; events that are further
+// off wait in a heap. The events of the switch that is being handled (the open one) are in a ring
+// of narrow time slices, and those of the present slice are sorted. The order at a switch is that
+// of EventQueue: by time, link and kind.
 //
 // An event is one word: its time within the window, the rank of its link among those of its
-// switch, its kind, and what it is about.
+// switch, its kind, and the packet or number that it is about.
 
 #include <bit>
 #include <cstddef>
@@ -33,30 +33,32 @@ class WindowQueue {
     static constexpr unsigned kTimeBits = 20;
     static constexpr unsigned kRankBits = 9;
     static constexpr TimePs kWindowMax = (TimePs{1} << kTimeBits) - 1;
-    using Item = std::uint64_t;
+    using Item = std::uint64_t;  ///< An event.
 
     /// A link as one of its two switches sees it.
     struct Spot {
-        std::uint32_t bin : 23 = 0;  ///< Number of the switch.
-        std::uint32_t rank : kRankBits = 0;
+        std::uint32_t bin : 23 = 0;          ///< Number of the switch.
+        std::uint32_t rank : kRankBits = 0;  ///< The link's place among those of the switch.
     };
     static constexpr std::uint32_t kNoBin = (1U << 23) - 1;
 
-    /// How long windows are where nothing reaches others sooner than `lookahead`: a microsecond, or
-    /// a whole part of it. Looks at a run come every microsecond at first, and find them whole.
+    /// Returns the length of windows where no node reaches another sooner than `lookahead`: a
+    /// microsecond divided by a whole number. So a run can stop at any whole microsecond, as it
+    /// does for looks.h, without dividing a window.
     static constexpr TimePs length(TimePs lookahead) {
         constexpr TimePs kMicrosecond = 1'000'000;
         return lookahead >= kMicrosecond
                    ? kMicrosecond
                    : kMicrosecond / ((kMicrosecond + lookahead - 1) / lookahead);
     }
-    /// Before anything is pushed. A window ends with a multiple of its length.
+    /// Starts the use of windows; must be called before anything is pushed. The last moment of each
+    /// window is a multiple of its length.
     void start(std::uint32_t switches, TimePs window_ps);
     bool on() const { return window_ != 0; }
     bool empty() const { return pending_ == 0; }
     std::uint64_t pending() const { return pending_; }
     std::size_t bytes() const;
-    /// While nothing is pending: returns the memory that many events took.
+    /// Frees the memory that many events took; does nothing while events are pending.
     void give_back();
 
     void push(TimePs at, Spot spot, EventKind kind, std::uint32_t about) {
@@ -70,7 +72,7 @@ class WindowQueue {
                 return;
             }
         } else {
-            // Nobody reaches another switch within a window.
+            // No switch reaches another within a window.
             SOFTIB_CHECK(after >= window_ || open_ == kNoBin);
         }
         if (after < kBins * window_) [[likely]] {
@@ -85,18 +87,19 @@ class WindowQueue {
     }
 
     // Windows.
-    /// When the present one began.
+    /// Returns when the present window began.
     TimePs base() const { return base_; }
     TimePs window() const { return window_; }
-    /// A time before which no event is due; kNever if none is pending.
+    /// Returns a time before which no event is due; kNever if none is pending.
     TimePs earliest() const;
-    /// Goes on to the window in which `at` lies, before which nothing is due.
+    /// Goes on to the window in which `at` lies. Nothing may be due before `at`.
     void advance(TimePs at);
-    /// The next switch from `bin` on that has events in the present window; kNoBin: none.
+    /// Returns the next switch from `bin` on that has events in the present window; kNoBin if there
+    /// is none.
     std::uint32_t next_bin(std::uint32_t bin) const;
-    /// Fetches the first of a switch's events in the present window.
+    /// Prefetches the first of a switch's events in the present window.
     void fetch_events(std::uint32_t bin) const { fetch_chunk(heads_[first_ * switches_ + bin]); }
-    /// Fetches what push() looks at for a switch and the next two windows.
+    /// Prefetches what push() will touch for a switch in the next two windows.
     void fetch_ends(Spot spot) const {
         if (spot.bin != kNoBin) {
             const std::uint32_t* const heads = heads_.data() + spot.bin;
@@ -114,12 +117,13 @@ class WindowQueue {
         }
     }
 
-    /// Forgets the events of a switch in the present window: somebody has handled them.
+    /// Removes the events of a switch in the present window, which the caller handles itself.
     void drop(std::uint32_t bin);
 
-    // One switch's events of the present window, in order.
+    // The events of one switch in the present window, in order.
+    /// Opens a switch: take() then returns its events.
     void open(std::uint32_t bin);
-    /// Takes its next event if that is due until `end`. Returns false if there is none.
+    /// Takes the next event of the open switch. Returns false if none is due until `end`.
     bool take(TimePs end, Item& item) {
         if (place_ == count_ && !next_slice()) {
             return false;
@@ -131,7 +135,7 @@ class WindowQueue {
         --pending_;
         return true;
     }
-    /// Keeps what was not taken for later.
+    /// Closes the switch. Events that were not taken stay in the queue.
     void close();
 
     static TimePs time(Item item) { return item >> kTimeShift; }
@@ -140,7 +144,8 @@ class WindowQueue {
     }
     static EventKind kind(Item item) { return static_cast<EventKind>(item >> 32 & 7); }
     static std::uint32_t about(Item item) { return static_cast<std::uint32_t>(item); }
-    /// An event at a time after base(). Items of a switch compare as their events are handled.
+    /// Returns the item of an event that is due `after` picoseconds after base(). Items of a switch
+    /// compare in the order in which their events are handled.
     static Item item_of(TimePs after, std::uint32_t rank, EventKind kind, std::uint32_t about) {
         return after << kTimeShift | static_cast<Item>(rank) << kRankShift |
                static_cast<Item>(kind) << 32 | about;
@@ -153,8 +158,8 @@ class WindowQueue {
     static constexpr std::uint32_t kBins = 4;
     static constexpr std::uint32_t kSlices = 256;
 
-    /// Some lines in a row: a processor fetches those by itself, and one chunk after the other only
-    /// as fast as memory answers.
+    /// Several cache lines in a row. A processor prefetches lines in a row by itself, but follows a
+    /// list from chunk to chunk only as fast as memory answers.
     struct alignas(64) Chunk {
         std::uint32_t next;
         std::uint32_t count;
@@ -186,7 +191,8 @@ class WindowQueue {
         Chunk& chunk = chunks_[c];
         chunk.items[chunk.count++] = item;
     }
-    /// At the open switch: into its slice, or in its place among the present one.
+    /// Adds an event of the open switch to its slice, or inserts it in its place in the present
+    /// slice.
     void put(Item item) {
         const auto slice = static_cast<std::uint32_t>(time(item) >> slice_shift_);
         if (slice != at_slice_) [[likely]] {
@@ -210,6 +216,7 @@ class WindowQueue {
         }
         slice_[at] = item;
     }
+    /// Goes on to the next slice that has events, and sorts it. Returns false if there is none.
     bool next_slice() {
         while (filled_slices_[word_] == 0) {
             if (++word_ == std::size(filled_slices_)) {
@@ -234,12 +241,12 @@ class WindowQueue {
 
     TimePs window_ = 0;
     TimePs base_ = 0;
-    std::uint32_t first_ = 0;  ///< The bins of the present window.
+    std::uint32_t first_ = 0;  ///< Place of the present window in heads_ and filled_.
     std::uint64_t pending_ = 0;
     std::size_t switches_ = 0;
     std::vector<std::uint32_t> heads_;          ///< By window, then by switch: its last chunk.
-    std::vector<std::uint64_t> filled_[kBins];  ///< Bitmaps of switches.
-    std::uint32_t filled_bins_[kBins] = {};     ///< How many of them are.
+    std::vector<std::uint64_t> filled_[kBins];  ///< By window: a bitmap of switches with events.
+    std::uint32_t filled_bins_[kBins] = {};     ///< By window: how many switches have events.
     Table<Chunk> chunks_;
     std::uint32_t free_chunk_ = kNone;
     std::vector<Far> far_;  ///< A heap, the earliest first.
@@ -248,10 +255,11 @@ class WindowQueue {
     std::uint32_t open_ = kNoBin;
     unsigned slice_shift_ = 0;
     std::uint32_t at_slice_ = 0;
-    std::uint32_t word_ = 0;  ///< Of filled_slices_; those before are empty.
+    std::uint32_t word_ = 0;  ///< Present word of filled_slices_; those before are 0.
     std::uint32_t place_ = 0;
     std::uint32_t count_ = 0;
-    std::vector<Item> slice_;  ///< The first `count_`: sorted; those before `place_` are over.
+    /// The present slice: `count_` sorted events. Those before `place_` were taken.
+    std::vector<Item> slice_;
     std::uint32_t node_count_ = 0;
     std::vector<Node> nodes_;
     std::uint32_t slices_[kSlices];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events of switches by windows: the same run as with one queue, to the last bit.
+// Events of switches by windows: a run is the same as with one queue, to the last bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr TimePs kWindow = 1000;
 
-/// What is taken of one switch until a time, as (time, rank, kind).
+/// An event that was taken: (time, rank, kind).
 using Taken = std::tuple<TimePs, std::uint32_t, int>;
 std::vector<Taken> take_all(WindowQueue& queue, std::uint32_t bin, TimePs end) {
     std::vector<Taken> taken;
@@ -82,11 +82,11 @@ struct Case {
     std::string engine = "ftree";
     PlantConfig plant = {};
     bool adaptive = false;
-    bool lengths = false;  ///< Cables differ.
+    bool lengths = false;  ///< Cables have different lengths.
     std::uint32_t to_one = 0;
 };
 
-/// All that a run shows: hash, hops, time, when flows were done, and every port's counters.
+/// Returns all results of a run: hash, hops, time, when flows were done, and every port's counters.
 std::vector<std::uint64_t> play(const Case& played, bool windows, TimePs step) {
     const auto fabric =
         make_fabric(played.spec, played.engine, played.plant,
@@ -202,7 +202,8 @@ TEST(Windows, ListenersMaySendAtOnce) {
     while (!simulation->run_some(kNever, 1)) {
     }
     EXPECT_EQ(simulation->unfinished(), 0U);
-    EXPECT_EQ(simulation->stats().delivered, 51U * 4);  // Three packets and an answer each.
+    EXPECT_EQ(simulation->stats().delivered,
+              51U * 4);  // Three packets and an answer for each message.
     EXPECT_GT(relay.last(), 51U * 1'000'000);
 }
 

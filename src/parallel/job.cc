@@ -46,7 +46,7 @@ std::uint32_t job_size() {
 
 std::expected<std::unique_ptr<Job>, std::string> Job::join(const std::string& library_dir) {
     const std::string file = library_dir + "/" + kLibrary;
-    // Its MPI opens libraries of its own that look for it among the global symbols.
+    // RTLD_GLOBAL, because the MPI opens libraries that look for its symbols among the global ones.
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
         return std::unexpected(fmt::format(
@@ -103,7 +103,7 @@ void Job::swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) 
     const std::uint64_t count =
         std::accumulate(in_sizes.begin(), in_sizes.end(), std::uint64_t{0}) / sizeof(net::Crossing);
     got_.resize(std::max<std::size_t>(got_.size(), count));
-    // A list alone is sent from where it is.
+    // A single list is sent from where it is; several are joined first.
     const auto alone = std::ranges::find_if(out, [](const auto& list) { return !list.empty(); });
     if (senders > 1) {
         sent_.clear();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A job of an MPI whose processes carry the parts of one fabric (net/partition.h).
+// Exchanges data between the processes of an MPI job, each of which simulates one part of a fabric
+// (net/partition.h).
 
 #include <cstdint>
 #include <expected>
@@ -14,14 +15,14 @@
 
 namespace softib::parallel {
 
-/// How many processes this one was started with by an mpirun or a batch system's launcher; 1: it
-/// was started alone.
+/// Returns the number of processes in the job that an mpirun or a batch system's launcher started
+/// this process in; 1 if it was started alone.
 std::uint32_t job_size();
 
 class Job : public net::Exchange {
   public:
-    /// Joins the job by the library libsoftib_mpi.so of this folder. Once in a process. The error
-    /// is for the user.
+    /// Joins the job by the library libsoftib_mpi.so in `library_dir`. Must be called only once in
+    /// a process. The error is for the user.
     static std::expected<std::unique_ptr<Job>, std::string> join(const std::string& library_dir);
     ~Job() override;
 
@@ -31,8 +32,8 @@ class Job : public net::Exchange {
     net::TimePs least(net::TimePs mine) override;
     std::uint64_t sum(std::uint64_t mine) override;
     void swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) override;
-    /// Brings what each process has to the first one, by rank; the others get nothing. Lengths are
-    /// multiples of 8.
+    /// Returns the data of all processes, by rank, in the process of rank 0; empty data in the
+    /// others. Lengths must be multiples of 8.
     std::vector<std::vector<std::uint8_t>> gather(std::span<const std::uint8_t> mine);
 
   private:
@@ -42,8 +43,7 @@ class Job : public net::Exchange {
     std::unique_ptr<Calls> calls_;
     std::uint32_t rank_ = 0;
     std::uint32_t size_ = 1;
-    // What swap() sends and gets. They keep their length: to make them anew costs as much as to
-    // send them.
+    // Buffers of swap(). They are kept, because making them anew costs as much as sending them.
     std::vector<net::Crossing> sent_;
     std::vector<net::Crossing> got_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Runs the cases of test_cases.h as one process of a job, and prints what came of them as the first
-// one: tests compare that by the number of processes.
+// Runs the cases of test_cases.h as one process of an MPI job; the process of rank 0 prints the
+// outcomes. A test compares what different numbers of processes print.
 //
 //   mpirun -n N job_main LIBRARY_DIR
 
@@ -20,7 +20,7 @@ using parallel::test::Piece;
 
 constexpr std::size_t kNumbers = 5;
 
-/// All numbers of an outcome, so that processes can send theirs.
+/// Returns all numbers of an outcome in one list, which a process can send.
 std::vector<std::uint64_t> numbers_of(const Outcome& outcome) {
     std::vector<std::uint64_t> numbers{outcome.hash, outcome.hops, outcome.delivered, outcome.lost,
                                        outcome.waited};
@@ -35,7 +35,8 @@ void print_sum(const Case& what, const std::vector<std::vector<std::uint8_t>>& a
         std::memcpy(numbers.data(), bytes.data(), bytes.size());
         sum.resize(numbers.size(), 0);
         for (std::size_t i = 0; i < numbers.size(); ++i) {
-            // Of a flow's end every part but one knows nothing.
+            // The first kNumbers are added up. Only one part knows when a flow is done; the others
+            // have kNever, so the least counts.
             sum[i] =
                 i < kNumbers || sum[i] == 0 ? sum[i] + numbers[i] : std::min(sum[i], numbers[i]);
         }

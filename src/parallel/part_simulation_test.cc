@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Listeners that answer deliveries, which no traffic of softib sim does: rings of messages that
-// cross parts all the time.
+// Tests of partitioned simulations with listeners that send a message when one is delivered, which
+// no traffic of `softib sim` does: rings of messages that cross parts all the time.
 #include "net/part_simulation.h"
 
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ constexpr std::uint32_t kRounds = effort(20, 5);
 /// When each message was delivered and acknowledged.
 using Times = std::map<std::uint64_t, std::pair<TimePs, TimePs>>;
 
-/// Every host passes what it gets on to a host some places on, in messages of several sizes. A tag
-/// is round and sender.
+/// Traffic in which every host that gets a message sends one to a host some places further. Sizes
+/// depend on the sender. A tag is the round and the sender.
 class Ring : public net::MessageListener {
   public:
     explicit Ring(net::Model& model) : model_(model) {
@@ -190,7 +190,8 @@ TEST(PartSimulation, ListenersThatSendOnHearWhatOneWouldHear) {
     }
 }
 
-/// Cables and a switch fail at odd times, some at one moment; `repair_ps` later there are routes.
+/// Returns options with which cables and a switch fail at odd times, some at the same moment;
+/// `repair_ps` later the fabric has new routes.
 net::SimulationOptions failing(const topo::Fabric& fabric, std::uint64_t seed, TimePs repair_ps) {
     Prng prng(seed);
     net::SimulationOptions failing = options(seed % 2 == 0);

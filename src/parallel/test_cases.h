@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Fabrics with traffic that tests of parallel runs share: what one engine makes of them, several
-// must make of them too.
+// Fabrics with traffic, shared by tests of parallel runs: several engines must give the same
+// outcome as one.
 
 #include <algorithm>
 #include <memory>
@@ -21,9 +21,9 @@ namespace softib::parallel::test {
 using net::Routed;
 using net::ScaleHosts;
 
-/// What a run gives that must not depend on how many engines carried it.
+/// The results of a run that must not depend on the number of engines.
 struct Outcome {
-    std::vector<net::TimePs> done;  ///< By flow.
+    std::vector<net::TimePs> done;  ///< When each flow was done.
     std::uint64_t hash = 0;
     std::uint64_t hops = 0;
     std::uint64_t delivered = 0;
@@ -41,7 +41,7 @@ struct Case {
     bool marking = false;
     std::uint32_t lost_ppm = 0;
     std::uint8_t vls = 1;
-    std::uint32_t buffer_bytes = 16'384;  ///< Short: credits run out.
+    std::uint32_t buffer_bytes = 16'384;  ///< Small enough that credits run out.
 };
 
 inline std::vector<std::uint32_t> permutation(std::uint32_t hosts) {
@@ -54,7 +54,7 @@ inline std::vector<std::uint32_t> permutation(std::uint32_t hosts) {
     return to;
 }
 
-/// One engine for one part, with everything that a case asks for.
+/// The engine of one part, with the routes, errors and traffic of a case.
 struct Piece {
     Piece(const Routed& routed, const Case& what, std::span<const std::uint32_t> part_of,
           std::uint32_t number)
@@ -109,6 +109,7 @@ struct Piece {
     ScaleHosts::Net engine;
 };
 
+/// Adds the results of one part to the outcome of all.
 inline void add(const Piece& piece, Outcome& outcome) {
     outcome.done.resize(piece.ends.flows().size(), net::kNever);
     for (std::size_t i = 0; i < outcome.done.size(); ++i) {

@@ -10,7 +10,7 @@ namespace softib::parallel {
 
 namespace {
 
-/// How long a thread spins before it yields: not at all where threads are more than cores.
+/// Returns how often a thread spins before it yields: never if there are more threads than cores.
 int spins_for(std::uint32_t parts) {
     constexpr int kSpins = 4000;
     return parts <= std::thread::hardware_concurrency() ? kSpins : 0;
@@ -29,7 +29,7 @@ class alignas(128) Meeting::Seat : public net::Exchange {
     Seat(Meeting& meeting, std::uint32_t part) : meeting_(meeting), part_(part) {}
 
     net::TimePs least(net::TimePs mine) override {
-        // Answers are read until all are here again, so two take turns.
+        // Other threads read this value until the next wait is over, so two places take turns.
         said_[turn_] = mine;
         meeting_.wait();
         net::TimePs least = net::kNever;
@@ -52,7 +52,8 @@ class alignas(128) Meeting::Seat : public net::Exchange {
     }
 
     void swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) override {
-        // Others read these lists until they come to least(); the ones before have been read.
+        // Other threads may read these lists until they call least() or sum(). The lists of the
+        // other turn have been read by all.
         auto& sent = sent_[turn_];
         sent.swap(out);
         out.resize(sent.size());

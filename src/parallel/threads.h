@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Where the threads of a process meet that carry the parts of one fabric (net/partition.h).
+// Exchanges data between the threads of one process, each of which simulates one part of a fabric
+// (net/partition.h).
 
 #include <atomic>
 #include <cstdint>
@@ -12,23 +13,24 @@
 
 namespace softib::parallel {
 
-/// Each thread has one seat of a meeting.
+/// What the threads share. Each thread has one seat.
 class Meeting {
   public:
     explicit Meeting(std::uint32_t parts);
+    /// Returns the seat of the thread that simulates a part.
     net::Exchange& seat(std::uint32_t part);
 
   private:
     class Seat;
 
-    /// Waits until all threads are here. They are never apart for long: they spin, and yield where
-    /// there are fewer cores than threads.
+    /// Waits until all threads have called it. Waits are short, so a thread spins at first; where
+    /// there are fewer cores than threads, it yields at once.
     void wait();
 
     std::uint32_t parts_;
     int spins_max_;
-    std::atomic<std::uint32_t> arrived_{0};
-    std::atomic<std::uint32_t> round_{0};
+    std::atomic<std::uint32_t> arrived_{0};  ///< Threads that have come in this round.
+    std::atomic<std::uint32_t> round_{0};    ///< Number of waits that are over.
     std::vector<std::unique_ptr<Seat>> seats_;
 
   public:

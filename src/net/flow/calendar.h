@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What is to happen when, for events that come in crowds: those of one stretch of time stand
-// together and are taken together, in the order in which they were put in. Crowds cost an event no
-// more than its place in a list.
+// A queue of events that come in crowds. Events of one stretch of time are kept together and are
+// taken together, in the order in which they were pushed. So an event in a crowd costs no more than
+// its place in a list.
 
 #include <algorithm>
 #include <array>
@@ -18,11 +18,11 @@ namespace softib::net::flow {
 
 class Calendar {
   public:
-    /// `stretch_ps` is how long a stretch is, not 0.
+    /// `stretch_ps`: how long a stretch is, not 0.
     explicit Calendar(TimePs stretch_ps) : stretch_ps_(stretch_ps) {}
 
     bool empty() const { return heap_.empty(); }
-    /// The earliest event; kNever: there is none.
+    /// Returns the time of the earliest event; kNever if there is none.
     TimePs next() const { return empty() ? kNever : crowds_[heap_.front().place].first; }
 
     void push(TimePs at, std::uint32_t event) {
@@ -31,14 +31,16 @@ class Calendar {
         crowd.events.push_back(event);
     }
 
+    /// A stretch whose events were taken.
     struct Taken {
-        TimePs begin;  ///< Of the stretch.
-        TimePs end;
-        TimePs first;  ///< The earliest of its events.
+        TimePs begin;  ///< First moment of the stretch.
+        TimePs end;    ///< First moment after the stretch.
+        TimePs first;  ///< Time of its earliest event.
 
         bool has(TimePs at) const { return at >= begin && at < end; }
     };
-    /// Takes the next stretch; not if empty(). What is put into the same stretch later comes next.
+    /// Moves the events of the next stretch into `events`; empty() must be false. Events that are
+    /// pushed into the same stretch later come with the next call.
     Taken pop(std::vector<std::uint32_t>& events) {
         std::ranges::pop_heap(heap_, Later{});
         const Due due = heap_.back();
@@ -55,6 +57,7 @@ class Calendar {
     }
 
   private:
+    /// The events of a stretch.
     struct Crowd {
         TimePs first = kNever;
         std::vector<std::uint32_t> events;
@@ -96,10 +99,11 @@ class Calendar {
 
     TimePs stretch_ps_;
     std::vector<Due> heap_;
-    std::unordered_map<TimePs, std::uint32_t> places_;  ///< By begin, into crowds_.
+    /// By begin of a stretch: place in crowds_.
+    std::unordered_map<TimePs, std::uint32_t> places_;
     std::vector<Crowd> crowds_;
     std::vector<std::uint32_t> free_;
-    std::array<Due, 4> recent_{};  ///< Found without a search.
+    std::array<Due, 4> recent_{};  ///< Stretches used last, which are found without a search.
     std::size_t oldest_ = 0;
 };
 

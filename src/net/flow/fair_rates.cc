@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Flows and what they have on their ways; fair_rates_solve.cc has the solver.
+// Flows and the links on their ways; fair_rates_solve.cc has the solver.
 #include "net/flow/fair_rates.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ FairRates::FairRates(std::vector<Rate> capacities) : links_(capacities.size()) {
     }
 }
 
-/// Room for so many entries that stand together.
+/// Returns where there is room for `count` entries in a row.
 std::uint32_t FairRates::take_entries(std::uint32_t count) {
     if (count < free_entries_.size() && !free_entries_[count].empty()) {
         const std::uint32_t first = free_entries_[count].back();
@@ -42,7 +42,7 @@ FairRates::FlowId FairRates::add(std::span<const Hop> way) {
     no_longer_alone_.clear();
     flows_[id].first = take_entries(count);
     flows_[id].count = count;
-    // Shared ones from the front, its own from the back.
+    // Shared links are entered from the front, links of the flow's own from the back.
     std::uint32_t shared = 0;
     std::uint32_t own = count;
     for (const Hop& hop : way) {
@@ -61,7 +61,7 @@ FairRates::FlowId FairRates::add(std::span<const Hop> way) {
     return id;
 }
 
-/// A link that was its owner's alone gets another user.
+/// Makes a link shared that only its owner has used until now.
 void FairRates::share_link(std::uint32_t link) {
     const FlowId id = links_[link].owner;
     links_[link].owner = kNone;

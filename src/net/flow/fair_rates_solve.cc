@@ -7,7 +7,8 @@ namespace softib::net::flow {
 
 namespace {
 
-/// Rounds of widening after which all flows are solved for: what reaches so far reaches all.
+/// Rounds of widening after which all flows are solved for: a change that reaches this far probably
+/// reaches most of them.
 constexpr std::uint32_t kRoundsMax = 20;
 
 }  // namespace
@@ -33,7 +34,7 @@ std::span<const FairRates::FlowId> FairRates::solve(TimePs now) {
     return changed_;
 }
 
-// Who is solved for.
+// The choice of flows to solve for.
 
 void FairRates::choose(FlowId id) {
     Flow& flow = flows_[id];
@@ -62,7 +63,7 @@ void FairRates::choose_touched() {
     }
     for (const FlowId id : touched_) {
         if (chosen_.size() * 2 > active_.size()) {
-            return;  // All will be.
+            return;  // solve() will choose all flows.
         }
         for (const Entry& entry : shared_entries(flows_[id])) {
             choose_bound(entry.link);
@@ -78,7 +79,8 @@ void FairRates::choose_all() {
 
 // Progressive filling.
 
-/// The links of chosen flows, each with those flows and with what all others leave of it.
+/// Lists the links of chosen flows in locals_, each with those flows and with what all other flows
+/// leave of it.
 void FairRates::gather() {
     for (const Local& local : locals_) {
         links_[local.link].local = kNone;
@@ -156,7 +158,7 @@ void FairRates::fill() {
         if (local.weight == 0) {
             continue;
         }
-        // Since it became a candidate, others may have settled flows below its level.
+        // Since this link became a candidate, others may have settled flows of it below its level.
         if (const Rate level = local.left / local.weight; level != next.level) {
             push({level, next.link, next.what});
             continue;
@@ -184,9 +186,9 @@ void FairRates::settle(Chosen& chosen, Rate level, std::uint32_t link) {
     }
 }
 
-// Who else must be.
+// Widening: the choice of further flows.
 
-/// Chooses flows whose rates do not fit those just found. False if there are none.
+/// Chooses flows whose rates do not fit those just found. Returns false if there are none.
 bool FairRates::widen() {
     const std::size_t before = chosen_.size();
     for (const Local& local : locals_) {
@@ -204,8 +206,8 @@ bool FairRates::widen() {
     return chosen_.size() != before;
 }
 
-/// Flows outside that the link binds can stay: it has as much for them as before, and nobody has
-/// more of it.
+/// Returns whether flows that a link binds and that are not chosen can keep their rates: the link
+/// has as much for them as before, and no chosen flow has more of it.
 bool FairRates::fits_outside(const Local& local) const {
     const Link& link = links_[local.link];
     if (link.capacity - local.left != link.used) {
@@ -220,7 +222,7 @@ bool FairRates::fits_outside(const Local& local) const {
     return true;
 }
 
-/// Flows that have more of a link than it gives to those that it has settled.
+/// Chooses flows that have more of a link than the link gives to the flows that it has settled.
 void FairRates::choose_above(const Local& local) {
     for (const Member& member : links_[local.link].members) {
         const Flow& flow = flows_[member.flow];
@@ -255,7 +257,8 @@ void FairRates::commit() {
     }
 }
 
-/// Only these links can bind flows now that did not before, or no longer.
+/// Notes since when links bind flows. Only links of chosen or changed flows can have begun or
+/// ceased to.
 void FairRates::note_full(TimePs now) {
     for (const Local& local : locals_) {
         note_full(links_[local.link], now);

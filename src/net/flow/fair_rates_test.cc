@@ -13,7 +13,7 @@
 namespace softib::net::flow {
 namespace {
 
-/// Of each property that is tried on random flows.
+/// Seeds with which each property is tried on random flows.
 constexpr std::uint64_t kSeeds = effort(40, 4);
 
 using FlowId = FairRates::FlowId;
@@ -43,7 +43,8 @@ FlowId start(FairRates& rates, const std::vector<Hop>& way) {
     return flow;
 }
 
-/// The definition, word by word: all flows from scratch, all links looked at each time.
+/// Returns the rates by the definition, word by word: all flows from scratch, with a look at all
+/// links each time.
 std::map<FlowId, Rate> rates_by_definition(const std::vector<Rate>& capacities,
                                            const TestFlows& flows) {
     std::map<FlowId, Rate> settled;
@@ -174,12 +175,12 @@ TEST(FairRates, ALinkThatHasOneUserLessIsFreeForTheNext) {
     EXPECT_EQ(rates.rate(second), 100U);
 }
 
-/// Flows come, change and go; after each change all rates are those of the definition, and whoever
-/// only hears of changes knows them all.
+/// Flows that come, change and go. After each change all rates must be those of the definition, and
+/// an observer that only hears of changes must know them all.
 class RandomChanges {
   public:
     struct Kind {
-        bool split = false;  ///< Ways are trees.
+        bool split = false;  ///< Ways are trees, not single paths.
         bool equal = false;  ///< All links are alike, so that there are ties.
     };
     static constexpr Rate kCapacity = rate_of(1280);

@@ -76,7 +76,8 @@ std::span<const Completion> FlowModel::step() {
     return completions_;
 }
 
-/// A pair's first message may end now. If its rate has gone down since, it ends later.
+/// Ends a pair's first message if that is due in the stretch. If the pair's rate has gone down
+/// since this was scheduled, the message ends later.
 void FlowModel::look_at(std::uint32_t id, const Calendar::Taken& taken) {
     Pair& pair = pairs_[id];
     pair.look_at = kNever;
@@ -90,7 +91,7 @@ void FlowModel::look_at(std::uint32_t id, const Calendar::Taken& taken) {
 
 // Pairs.
 
-/// kNone: there is no way.
+/// Returns the number of a pair, which is made if necessary; kNone if there is no way.
 std::uint32_t FlowModel::find_pair(std::uint32_t from, std::uint32_t to) {
     LastPair& last = last_pair_[from];
     if (last.to == to) {
@@ -126,7 +127,7 @@ std::uint32_t FlowModel::add_pair(std::uint32_t from, std::uint32_t to) {
     return id;
 }
 
-/// Makes room where many pairs have no messages: those that have been so for longest go.
+/// Forgets pairs without messages if there are many, those first that have had none for longest.
 void FlowModel::forget_idle() {
     while (idle_.size() > kIdleMax) {
         const std::uint32_t id = idle_.front();
@@ -157,8 +158,9 @@ void FlowModel::forget_idle() {
 
 // Messages.
 
-/// A record for a message. That of a pair's last message waits for its next one: where hosts repeat
-/// themselves, pairs and messages are then read in the same order, which is twice as fast.
+/// Returns a record for a message. The record of a pair's last message is kept for the pair's next
+/// one: where hosts repeat themselves, pairs and messages are then read in the same order, which is
+/// twice as fast.
 std::uint32_t FlowModel::take_open(std::uint32_t pair) {
     if (pair != kNone && pairs_[pair].first == kNone && pairs_[pair].last != kNone) {
         return std::exchange(pairs_[pair].last, kNone);
@@ -189,7 +191,8 @@ void FlowModel::begin(std::uint32_t message) {
     weigh(open.pair);
 }
 
-/// In the order of their ends; most messages come in that order.
+/// Puts a message into the list of its pair, which is in the order of ends. Most messages come in
+/// that order.
 void FlowModel::line_up(Pair& pair, std::uint32_t message) {
     const Work end = open_[message].work;
     open_[message].next = kNone;
@@ -211,7 +214,7 @@ void FlowModel::line_up(Pair& pair, std::uint32_t message) {
     }
 }
 
-/// Ends the first message of a pair, and all that end with it.
+/// Ends the first message of a pair, and all that end at the same time.
 void FlowModel::end(std::uint32_t id, TimePs at) {
     Pair& pair = pairs_[id];
     pair.since = at;
@@ -240,7 +243,7 @@ void FlowModel::complete(const Open& open, TimePs sent, TimePs latency) {
     ++ended_;
 }
 
-/// A pair may be ahead of now() within a stretch.
+/// Brings the work done for a pair up to `until`. A pair may be ahead of that within a stretch.
 void FlowModel::serve(Pair& pair, TimePs until) {
     if (until <= pair.since) {
         return;
@@ -251,7 +254,7 @@ void FlowModel::serve(Pair& pair, TimePs until) {
     pair.since = until;
 }
 
-/// A pair has more or fewer messages than before.
+/// Adapts the rate of a pair that has more or fewer messages than before.
 void FlowModel::weigh(std::uint32_t id) {
     Pair& pair = pairs_[id];
     if (!pair.alone) {
@@ -273,8 +276,8 @@ TimePs FlowModel::due_of(const Pair& pair) {
     return pair.since + (end > pair.served ? time_for_work(end - pair.served, pair.rate) : 0);
 }
 
-/// Has somebody look at a pair when its first message ends, or before: a rate that goes down and up
-/// again then costs no event.
+/// Schedules look_at() for when a pair's first message ends. An earlier event stays and counts: so
+/// a rate that goes down and up again costs no event.
 void FlowModel::schedule(std::uint32_t id) {
     Pair& pair = pairs_[id];
     SOFTIB_CHECK(pair.first != kNone && pair.rate != 0);
@@ -294,7 +297,8 @@ TimePs FlowModel::time_for_work(Work work, Rate rate) {
     return known_time_;
 }
 
-/// Until now, by messages that have ended and those that have not.
+/// Returns the work that a pair has carried until now, for messages that have ended and for those
+/// that have not.
 Work FlowModel::carried(const Pair& pair) const {
     const TimePs time = now_ > pair.since ? now_ - pair.since : 0;
     const Work served = pair.served + work_done(pair.rate, time);

@@ -5,10 +5,10 @@
 // (fair_rates.h), and something happens only when messages begin and end. docs/flow-model.md says
 // how far that is from packets, and where it must not be used.
 //
-// A caller adds messages and calls step() until idle(). What step() returns is known as soon as the
-// last byte has left the sender, before it has arrived: whoever makes messages depend on others can
-// add the next ones at once, with the latest of these arrivals as their start. Messages between
-// the same two end ports share one flow, whose weight is their number.
+// A caller adds messages and calls step() until idle(). step() returns a message as soon as its
+// last byte has left the sender, before that has arrived. So a caller whose messages depend on
+// others can add the next ones at once, with the latest of these arrivals as their start. Messages
+// between the same two end ports share one flow, whose weight is their number.
 //
 // Events of one stretch of time (FlowConfig::stretch_ps) are handled as one: each message keeps its
 // own times to the picosecond, but what it leaves to others or takes from them changes at the
@@ -30,75 +30,79 @@ namespace softib::net::flow {
 
 struct FlowConfig {
     WireFormat wire = {};
-    TimePs stretch_ps = 1000;  ///< 1: nothing is put together that is not simultaneous.
+    /// Length of a stretch; 1: only simultaneous events are handled as one.
+    TimePs stretch_ps = 1000;
 };
 
 struct Message {
     std::uint32_t from = 0;  ///< End port.
-    std::uint32_t to = 0;    ///< End port. The same as `from`: takes no time.
+    std::uint32_t to = 0;    ///< End port. A message from an end port to itself takes no time.
     std::uint64_t bytes = 0;
     TimePs start = 0;
-    std::uint64_t tag = 0;  ///< The caller's own.
+    std::uint64_t tag = 0;  ///< The caller's number.
 };
 
 struct Completion {
     std::uint64_t tag = 0;
     TimePs start = 0;
-    TimePs sent = 0;       ///< The last byte has left the sender.
-    TimePs delivered = 0;  ///< It has arrived: later by the delays of cables and silicon.
+    TimePs sent = 0;       ///< When the last byte left the sender.
+    TimePs delivered = 0;  ///< When it arrived: later by the delays of cables and silicon.
 };
 
 struct LinkLoad {
-    std::uint64_t bytes = 0;  ///< That it has carried, headers included.
-    TimePs full_ps = 0;       ///< How long it was what held back flows that share it.
+    std::uint64_t bytes = 0;  ///< Bytes that it has carried, headers included.
+    TimePs full_ps = 0;       ///< How long it held back flows that share it.
 };
 
 class FlowModel {
   public:
-    /// The network must outlive it.
+    /// `network` must outlive the model.
     FlowModel(const FlowNetwork& network, const FlowConfig& config);
     FlowModel(const FlowModel&) = delete;
     FlowModel& operator=(const FlowModel&) = delete;
 
-    /// Not earlier than now(). False: the forwarding tables lead nowhere.
+    /// Adds a message, whose start must not lie before now(). Returns false if the forwarding
+    /// tables lead nowhere.
     [[nodiscard]] bool add(const Message& message);
-    /// Handles what happens next. Returns the messages that have been sent; valid until the next
-    /// call. It may be empty though the model is not idle.
+    /// Handles what happens next. Returns the messages whose last byte has left the sender; valid
+    /// until the next call. There may be none though the model is not idle.
     std::span<const Completion> step();
     bool idle() const { return unfinished_ == 0; }
     TimePs now() const { return now_; }
-    /// Nothing happens before; kNever: nothing at all. For who wants to stop at a time.
+    /// Returns a time before which nothing happens; kNever if nothing will happen at all.
     TimePs next() const { return idle() ? kNever : std::max(now_, calendar_.next()); }
 
-    /// Of all links until now.
+    /// Returns the loads of all links until now.
     std::vector<LinkLoad> link_loads() const;
 
     struct Stats {
         std::uint64_t steps = 0;
-        std::uint64_t messages = 0;  ///< That have ended.
+        std::uint64_t messages = 0;  ///< Messages that have ended.
         std::uint64_t settled = 0;   ///< Flows that the solver has found a rate for.
     };
     Stats stats() const { return {steps_, ended_, rates_.settled()}; }
 
   private:
-    static constexpr std::uint32_t kBegins = 1U << 31;  ///< Of an event: a message, not a flow.
-    static constexpr std::size_t kIdleMax = 1U << 16;   ///< Flows that are kept without messages.
+    /// Bit of an event that is about a message, not a pair.
+    static constexpr std::uint32_t kBegins = 1U << 31;
+    static constexpr std::size_t kIdleMax = 1U << 16;  ///< Pairs without messages that are kept.
 
     /// All messages between two end ports. Its number is that of its flow in rates_.
     struct alignas(64) Pair {
-        Rate rate = 0;    ///< Of each message, while there are any.
-        Work served = 0;  ///< To each message since the beginning, at time `since`.
+        Rate rate = 0;    ///< Rate of each message, while there are any.
+        Work served = 0;  ///< Work done for each message since the beginning, until `since`.
         TimePs since = 0;
-        TimePs look_at = kNever;      ///< The next event that counts.
-        Work begun = 0;               ///< Of all messages that have begun.
-        std::uint32_t first = kNone;  ///< Message that ends first.
-        std::uint32_t last = kNone;   ///< Ends last. Without messages: a record to use again.
-        std::uint32_t open = 0;       ///< Messages that have not ended.
-        std::uint32_t weight = 0;     ///< Messages that have begun and not ended.
+        TimePs look_at = kNever;      ///< Time of the next event that counts.
+        Work begun = 0;               ///< Work of all messages that have begun.
+        std::uint32_t first = kNone;  ///< The message that ends first.
+        /// The message that ends last; without messages, a free record.
+        std::uint32_t last = kNone;
+        std::uint32_t open = 0;    ///< Messages that have not ended.
+        std::uint32_t weight = 0;  ///< Messages that have begun and not ended.
         std::uint32_t latency_ps = 0;
-        bool alone = true;        ///< Has all links of its way for itself.
-        bool knows_rate = false;  ///< `rate` is that of one message, if it is alone.
-        bool listed = false;      ///< In idle_.
+        bool alone = true;        ///< It shares no link on its way.
+        bool knows_rate = false;  ///< While alone: `rate` is that of a single message.
+        bool listed = false;      ///< It is in idle_.
     };
     static_assert(sizeof(Pair) == 64);
     struct PairEnds {
@@ -107,11 +111,11 @@ class FlowModel {
     };
     /// A message that has not ended.
     struct Open {
-        Work work = 0;  ///< Its own; once it has begun: what its pair will have served at its end.
+        Work work = 0;  ///< Its work; once it has begun: Pair::served at its end.
         TimePs start = 0;
         std::uint64_t tag = 0;
-        std::uint32_t pair = kNone;  ///< kNone: to itself.
-        std::uint32_t next = kNone;  ///< Of its pair.
+        std::uint32_t pair = kNone;  ///< kNone: from an end port to itself.
+        std::uint32_t next = kNone;  ///< The next message of its pair.
     };
     struct LastPair {
         std::uint32_t to = kNone;
@@ -145,15 +149,15 @@ class FlowModel {
     std::vector<Pair> pairs_;
     std::vector<PairEnds> pair_ends_;
     std::unordered_map<std::uint64_t, std::uint32_t> pair_of_;
-    std::vector<LastPair> last_pair_;  ///< By sender.
-    std::deque<std::uint32_t> idle_;   ///< Pairs that had no messages when they came in.
+    std::vector<LastPair> last_pair_;  ///< By sender: the pair that was used last.
+    std::deque<std::uint32_t> idle_;   ///< Pairs that had no messages when they were put in.
     std::vector<Open> open_;
     std::vector<std::uint32_t> free_open_;
     std::vector<std::uint32_t> events_;
     std::vector<Completion> completions_;
-    std::vector<Work> forgotten_;  ///< By link: carried for pairs that are no more.
+    std::vector<Work> forgotten_;  ///< By link: work carried for pairs that are no more.
     std::vector<Hop> way_;
-    // Messages of one size at one rate are many: what took a division is kept.
+    // The latest result of time_for_work(), since many messages have one size and one rate.
     Work known_work_ = 0;
     Rate known_rate_ = 0;
     TimePs known_time_ = 0;

@@ -14,7 +14,7 @@ namespace softib::net::flow {
 namespace {
 
 constexpr std::uint64_t kPacket = 4096;
-constexpr TimePs kPacketPs = 81'920;  ///< At 400 Gb/s.
+constexpr TimePs kPacketPs = 81'920;  ///< Time of a packet at 400 Gb/s.
 
 /// A fabric, its network and a model with packets of 4,096 bytes in all.
 struct Bed {
@@ -97,8 +97,8 @@ TEST(FlowModel, MessagesOfOnePairShareAndOvertakeBySize) {
     bed.send(0, 1, 100 * kPacket, 100 * kPacketPs);
     bed.send(0, 1, 300 * kPacket, 100 * kPacketPs);
     bed.run();
-    // From 100 on three share: the second ends at 400, the third 2 * 200 later. A third of a link
-    // is no whole number.
+    // From packet time 100 on three messages share: the second ends at 400, the third 2 * 200
+    // later. A third of a link's rate is no whole number.
     EXPECT_NEAR(static_cast<double>(bed.done[1].sent), 400 * double{kPacketPs}, 2);
     EXPECT_NEAR(static_cast<double>(bed.done[2].sent), 800 * double{kPacketPs}, 2);
     EXPECT_NEAR(static_cast<double>(bed.done[0].sent), 1400 * double{kPacketPs}, 2);
@@ -133,7 +133,7 @@ TEST(FlowModel, AMessageWithoutARouteIsRefused) {
 }
 
 TEST(FlowModel, ACompletionMayBeginTheNextMessage) {
-    // A chain over four hosts: each sends when the message has come.
+    // A chain over four hosts: each sends when the message before has come.
     Bed bed(star(4), "minhop");
     ASSERT_TRUE(bed.model.add({.from = 0, .to = 1, .bytes = 10 * kPacket, .tag = 1}));
     TimePs last = 0;
@@ -158,7 +158,7 @@ TEST(FlowModel, LinksHaveCarriedWhatWasSentOverThem) {
     bed.send(0, 2, 1000 * kPacket);
     bed.send(1, 2, 3000 * kPacket);
     bed.model.step();
-    bed.model.step();  // The first has ended; half of the time was its.
+    bed.model.step();  // The first message has ended; it had half of the rate.
     const std::uint32_t sender = bed.network.link_of(1);
     EXPECT_EQ(bed.model.link_loads()[sender].bytes, 1000 * kPacket);
     bed.run();
@@ -193,7 +193,7 @@ TEST(FlowModel, AdaptiveRoutesCarryAnyPermutationOfAFullTree) {
     }
 }
 
-/// Completions of random messages, one after another in order of time.
+/// Returns the completions of random messages, by tag.
 std::map<std::uint64_t, Completion> random_run(TimePs stretch_ps) {
     Bed bed(tree(32, 8), "minhop", false, stretch_ps);
     Prng prng(11);
@@ -225,7 +225,7 @@ TEST(FlowModel, TheSameRunTwice) {
     }
 }
 
-/// A message in a calculation with real numbers that looks at everything at every event.
+/// A message in a reference calculation with real numbers, which computes all rates at every event.
 struct PlainMessage {
     double start_s;
     double left_bytes;
@@ -317,7 +317,7 @@ TEST(FlowModel, GivesWhatAPlainCalculationGives) {
 }
 
 TEST(FlowModel, PairsThatAreLongIdleAreForgottenWithoutALoss) {
-    // More pairs than the model keeps.
+    // There are more pairs than the model keeps.
     Bed bed(tree(300, 40), "ftree");
     std::uint64_t sent = 0;
     for (std::uint32_t shift = 1; shift < 300; ++shift) {

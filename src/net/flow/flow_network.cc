@@ -10,10 +10,11 @@ namespace softib::net::flow {
 
 namespace {
 
-/// A way that is longer goes round in circles (the limit of directed routes, IBA vol. 1, 14.2.1.2).
+/// The most hops of a way; a longer one goes round in circles. It is the limit of directed routes
+/// (IBA vol. 1, 14.2.1.2).
 constexpr std::uint32_t kHopsMax = 64;
 
-/// Puts hops from number `first` on over the same link together, in the order of links.
+/// Merges hops over the same link, from number `first` on, and sorts them by link.
 void merge_hops(std::vector<Hop>& hops, std::size_t first) {
     const std::span<Hop> merged = std::span(hops).subspan(first);
     std::ranges::sort(merged, {}, &Hop::link);
@@ -66,7 +67,7 @@ void FlowNetwork::add_links(const topo::Fabric& fabric, const PlantConfig& confi
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
         const topo::Node& node = fabric.nodes[i];
         const bool is_switch = node.kind == topo::NodeKind::kSwitch;
-        first_link_.push_back(is_switch ? links : links - 1);  // An adapter has no port 0.
+        first_link_.push_back(is_switch ? links : links - 1);  // An HCA has no port 0.
         links += static_cast<std::uint32_t>(node.ports.size()) - (is_switch ? 0 : 1);
         if (is_switch) {
             switch_of[i] = static_cast<std::uint32_t>(switches_.size());
@@ -154,8 +155,8 @@ std::optional<TimePs> FlowNetwork::follow(std::uint32_t link, const Target& to,
     return std::nullopt;
 }
 
-/// Appends the branches of an adaptive way, found hop by hop from the first switch on. False if
-/// some of them do not end where they should.
+/// Appends the branches of an adaptive way, found hop by hop from the first switch on. Returns
+/// false if some of them do not end where they should.
 bool FlowNetwork::spread(std::uint32_t link, const Target& to, std::vector<Hop>& hops) const {
     const std::size_t before_all = hops.size();
     hops.push_back({.link = link, .share = kWhole});
@@ -190,7 +191,8 @@ bool FlowNetwork::spread(std::uint32_t link, const Target& to, std::vector<Hop>&
     return delivered == kWhole;
 }
 
-/// Sends on what has come to a switch: by all ports of its group alike, else by its table.
+/// Appends the hops by which a switch sends on what has come to it: in equal shares by all ports of
+/// its group; without a group, by its table.
 void FlowNetwork::split(const Arrived& arrived, const Target& to, std::vector<Hop>& hops) const {
     const routing::Tables& tables = routed_.tables_in(to.subnet);
     const routing::Graph& graph = routed_.graph_in(to.subnet);

@@ -74,7 +74,7 @@ TEST(FlowNetwork, AnAdaptiveWayIsSplitAlikeAmongEqualPorts) {
     const FlowNetwork network(tree, {}, true);
     std::vector<Hop> way;
     ASSERT_TRUE(network.find_way(0, 31, way));
-    // Up by four ports, down from four spines, and the two cables of the hosts.
+    // The way goes up by four ports and down from four spines, and has the two cables of the hosts.
     EXPECT_EQ(way.size(), 2U + 4 + 4);
     std::uint32_t whole = 0;
     std::uint32_t quarter = 0;

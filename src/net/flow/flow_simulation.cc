@@ -14,7 +14,8 @@ namespace softib::net::flow {
 
 namespace {
 
-/// What only packets can show is refused, so that nobody takes an answer for more than it is.
+/// Returns an error if the options ask for something that only packets can show, so that a user
+/// does not take the answer for more than it is.
 std::expected<void, topo::Error> check_flow_options(const SimulationOptions& options) {
     std::string_view lacks;
     if (options.roce) {
@@ -96,8 +97,8 @@ bool FlowSimulation::run_some(TimePs until, std::uint32_t events_max) {
         if (idle()) {
             return true;
         }
-        // Flows go first: what ends at a time may be told at that time. So a listener never sends
-        // earlier than what has happened to flows already.
+        // Flows go first, since what ends at a time may have to be told at that time. So a listener
+        // never sends earlier than what flows have done already.
         const TimePs flows_at = model_.next();
         const TimePs told_at = due_.empty() ? kNever : due_.front().at;
         const TimePs at = std::min(flows_at, told_at);
@@ -118,8 +119,8 @@ bool FlowSimulation::run_some(TimePs until, std::uint32_t events_max) {
     return false;
 }
 
-/// Tells of the event that is due next. A delivery that takes its sender no time to learn of is
-/// acknowledged at once.
+/// Tells the listener of the event that is due next. If the sender learns of a delivery in no time,
+/// the message is acknowledged at once.
 void FlowSimulation::tell_next() {
     std::ranges::pop_heap(due_, Later{});
     const Due due = due_.back();

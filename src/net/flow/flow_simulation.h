@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A whole fabric as a flow model (flow_model.h) behind the interface of all models: it takes the
-// same options as a Simulation, refuses those that need packets, and tells of messages when they
-// are delivered and when their sender knows it. docs/flow-model.md says where it must not be used.
+// A whole fabric as a flow model (flow_model.h) behind the interface of all models (net/model.h).
+// It takes the same options as a Simulation, but refuses those that need packets. It tells of
+// messages when they are delivered and when their sender knows it. docs/flow-model.md says where it
+// must not be used.
 //
-// An acknowledgement takes as long as a bit of the message does, and no bandwidth.
+// An acknowledgement is under way as long as a bit of the message, and takes no bandwidth.
 
 #include <cstdint>
 #include <expected>
@@ -22,7 +23,8 @@ namespace softib::net::flow {
 
 class FlowSimulation : public Model {
   public:
-    /// The message says what does not fit and what to do.
+    /// Routes a fabric and makes its model. The message of the error says what does not fit and
+    /// what to do.
     static std::expected<std::unique_ptr<FlowSimulation>, topo::Error> make(
         topo::Fabric fabric, const SimulationOptions& options);
     FlowSimulation(const FlowSimulation&) = delete;
@@ -34,11 +36,11 @@ class FlowSimulation : public Model {
     void set_listener(MessageListener* listener) override { listener_ = listener; }
     bool run_some(TimePs until, std::uint32_t events_max) override;
     bool idle() const override { return model_.idle() && due_.empty(); }
-    /// Without packets only events and log_hash are not 0.
+    /// Returns the number of events and the log_hash; all else is 0, as there are no packets.
     ModelStats stats() const override;
     std::uint64_t events() const override { return events_; }
     std::uint64_t packets_delivered() const override { return 0; }
-    /// Without XmitWait, packets and time without credits.
+    /// Returns the loads; XmitWait, packets and the time without credits are 0.
     std::vector<net::LinkLoad> links() const override;
     std::vector<net::Hop> path(std::uint32_t from, std::uint32_t to) const override;
     const std::string& engine() const override { return engine_; }
@@ -48,12 +50,12 @@ class FlowSimulation : public Model {
     std::vector<std::string> check() const override { return {}; }
 
   private:
-    /// What the listener will be told.
+    /// An event of which the listener will be told.
     struct Due {
         TimePs at = 0;
-        std::uint64_t order = 0;  ///< Of those with one time.
+        std::uint64_t order = 0;  ///< Order among events of one time.
         std::uint64_t tag = 0;
-        TimePs latency = 0;  ///< Until the sender knows of a delivery.
+        TimePs latency = 0;  ///< Time until the sender knows of a delivery.
         MessageEvent event = MessageEvent::kDelivered;
     };
     struct Later {

@@ -13,7 +13,7 @@ namespace {
 
 using Outcome = TestSimulation::Outcome;
 
-/// Keeps what it is told of messages whose tags are numbers from 0 on, and in which order.
+/// Records what it is told of messages whose tags are numbers from 0 on, and in which order.
 class Told : public MessageListener {
   public:
     void handle_message(std::uint64_t tag, MessageEvent event, TimePs at) override {
@@ -64,7 +64,8 @@ TimePs last_of(const std::vector<Outcome>& outcomes) {
     return last;
 }
 
-/// How far the flow model's last delivery is from that of packets, as a part of it.
+/// Returns how far the flow model's last delivery is from that of the packet model, as a part of
+/// the latter.
 double error_of_last(const topo::Spec& spec, const SimulationOptions& options,
                      const std::vector<net::Message>& messages) {
     auto fabric = topo::generate(spec);
@@ -95,7 +96,7 @@ TEST(FlowSimulation, APermutationEndsWhenItsPacketsDo) {
         to[i] = i;
     }
     for (std::uint32_t i = 31; i != 0; --i) {
-        std::swap(to[i], to[prng.below(i)]);  // Nobody sends to itself.
+        std::swap(to[i], to[prng.below(i)]);  // No host sends to itself.
     }
     for (std::uint32_t i = 0; i < 32; ++i) {
         messages.push_back({.from = i, .to = to[i], .bytes = 1'048'576});
@@ -207,7 +208,7 @@ TEST(FlowSimulation, AdaptiveRoutingIsMultipath) {
     SimulationOptions options{.engine = "ftree"};
     std::vector<net::Message> messages;
     for (std::uint32_t i = 0; i < 4; ++i) {
-        // All from one leaf, and to hosts whose routes collide.
+        // All senders are on one leaf, and the routes to their receivers collide.
         messages.push_back({.from = i, .to = 4 + 4 * i, .bytes = 1'000'000});
     }
     const TimePs fixed = last_of(run(*make(fat_tree(32, 8, 2), options), messages));

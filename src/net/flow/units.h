@@ -25,15 +25,15 @@ constexpr Work work_of(std::uint64_t bytes) {
     return bytes * kWorkPerByte;
 }
 
-/// What a link carries that needs so long for 64 bytes.
+/// Returns the rate of a link that takes this long for 64 bytes.
 constexpr Rate rate_of(std::uint32_t ps_per_64_bytes) {
     return 64 * kWorkPerByte * kPsPerSecond / ps_per_64_bytes;
 }
-/// Rounded down.
+/// Returns the work that is done in a time, rounded down.
 constexpr Work work_done(Rate rate, TimePs time) {
     return static_cast<Work>(Wide{rate} * time / kPsPerSecond);
 }
-/// Rounded up: nothing is done before it is.
+/// Returns the time that a work takes, rounded up, so that no work ends too early.
 constexpr TimePs time_for(Work work, Rate rate) {
     return static_cast<TimePs>((Wide{work} * kPsPerSecond + rate - 1) / rate);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The contexts of connections that an adapter holds: as many as it has room for. One that is not
-// there is fetched from memory over the bus and takes the place of one at random, so that the part
-// of packets that find theirs is that of the connections that fit.
+// The contexts of connections that an HCA holds: as many as it has room for. A context that is not
+// there is fetched from memory over the bus and takes the place of one at random. So the part of
+// packets that find their context is the part of connections that fit.
 #include "net/hosts/message_hosts.h"
 
 namespace softib::net {
@@ -17,7 +17,8 @@ std::uint64_t MessageHosts::sender_key(const Record& record) const {
     return std::uint64_t{record.to_port} << kConnectionBits | record.connection;
 }
 
-/// Whether it is there. While there is room, it is: connections are made before they are used.
+/// Returns whether an HCA holds a context. While it has room it holds every context: connections
+/// are made before they are used.
 bool MessageHosts::holds(Contexts& at, std::uint64_t key) {
     if (at.place.contains(key)) {
         return true;
@@ -30,6 +31,7 @@ bool MessageHosts::holds(Contexts& at, std::uint64_t key) {
     return true;
 }
 
+/// Puts a context that was fetched in the place of one at random.
 void MessageHosts::replace(Contexts& at, std::uint64_t key) {
     if (at.place.contains(key)) {
         return;
@@ -40,8 +42,8 @@ void MessageHosts::replace(Contexts& at, std::uint64_t key) {
     at.place.emplace(key, victim);
 }
 
-/// True: the message, which is the first of its queue, may send. Else it leaves the queue until its
-/// context is there.
+/// Returns true if the HCA holds the context of a message, the first of its queue. Otherwise takes
+/// the message out of the queue until the context is fetched, and returns false.
 bool MessageHosts::fetch_context(Engine& net, std::uint32_t index) {
     Record& record = records_[index];
     Contexts& at = contexts(record.port);
@@ -54,7 +56,7 @@ bool MessageHosts::fetch_context(Engine& net, std::uint32_t index) {
     if (at.fetching < config_.context_fetches) {
         start_fetch(net, at, index);
     } else {
-        ++record.references;  // It may end meanwhile.
+        ++record.references;  // The message may end meanwhile.
         record.next = kNone;
         (at.parked_head == kNone ? at.parked_head : records_[at.parked_tail].next) = index;
         at.parked_tail = index;
@@ -84,6 +86,7 @@ void MessageHosts::end_fetch(Engine& net, std::uint32_t index) {
     }
 }
 
+/// Returns whether the receiver's HCA must fetch the context of a message.
 bool MessageHosts::receiver_misses(const Record& record) {
     Contexts& at = contexts(record.to_port);
     const std::uint64_t key =

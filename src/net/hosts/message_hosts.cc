@@ -10,7 +10,7 @@ namespace softib::net {
 
 MessageHosts::MessageHosts(const MessageConfig& config) : config_(config) {
     if (config_.window_packets != 0) {
-        // A sender asks for an acknowledgement before its window is full.
+        // An acknowledgement must come before the window is full.
         config_.ack_every = std::clamp(config_.window_packets / 2, 1U, config_.ack_every);
     }
     if (config_.roce) {
@@ -75,7 +75,7 @@ std::uint32_t MessageHosts::make_record() {
     return index;
 }
 
-/// What sender and receiver know of a message.
+/// Sets the fields of a record that both the sender and the receiver of a message know.
 void MessageHosts::set_up(const Send& send, Record& record) {
     SOFTIB_CHECK(adapter_of_[send.port] != kNone && adapter_of_[send.to_port] != kNone);
     const std::uint64_t packets =
@@ -101,7 +101,7 @@ std::uint32_t MessageHosts::post(Engine& net, const Send& send, TimePs at) {
     Record& record = records_[index];
     set_up(send, record);
     record.unsent = record.unacked = record.packets;
-    // A level without a lane: the engine refuses its packets, whatever queue they come from.
+    // If the service level has no lane, any queue does: the engine drops the packets.
     const std::uint8_t lane = net.first_lane(send.port, send.sl);
     record.vl = (lane < lanes_ ? lane : 0U) & 0xFU;
     record.state = send.to_port >= net.port_count() ? kLeaves : std::uint8_t{0};
@@ -117,7 +117,7 @@ std::uint32_t MessageHosts::post(Engine& net, const Send& send, TimePs at) {
     return index;
 }
 
-/// The adapter takes up messages one after the other, no faster than its rate allows.
+/// Lets the HCA take up a message: at once, or when message_gap_ps allows it.
 void MessageHosts::start(Engine& net, std::uint32_t index) {
     if (!next_message_at_.empty()) {
         TimePs& next = next_message_at_[adapter_of_[records_[index].port]];
@@ -131,6 +131,7 @@ void MessageHosts::start(Engine& net, std::uint32_t index) {
     begin(net, index);
 }
 
+/// Queues a message for its turn; delivers one from a port to itself at once.
 void MessageHosts::begin(Engine& net, std::uint32_t index) {
     const Record& record = records_[index];
     if (record.port != record.to_port) {
@@ -181,13 +182,14 @@ void MessageHosts::wake(std::uint32_t index, Place place) {
     }
 }
 
+/// Queues the next packet at a port and lane, unless one is queued already.
 void MessageHosts::take_turns(Engine& net, std::uint32_t port, std::uint8_t vl) {
     Turns& queue = turns(port, vl);
     while (!queue.lined_up && queue.head != kNone) {
         const std::uint32_t index = queue.head;
         if ((records_[index].state & kEnded) != 0) {
             pop(queue);
-            release(index);  // See end().
+            release(index);  // The reference that end() took.
             continue;
         }
         if (!paced_until_.empty() && wait_for_pace(net, port, vl, queue)) {
@@ -202,7 +204,7 @@ void MessageHosts::take_turns(Engine& net, std::uint32_t port, std::uint8_t vl) 
     }
 }
 
-/// From the LRH to the VCRC, of a message's packet with this number.
+/// Returns the bytes, from the LRH to the VCRC, of a message's packet with this PSN.
 std::uint16_t MessageHosts::wire_bytes(const Record& record, std::uint32_t psn) const {
     const std::uint32_t payload = psn + 1 == record.packets ? record.last_bytes : config_.mtu;
     const std::uint32_t first = psn == 0 ? config_.first_header_bytes : 0U;
@@ -225,7 +227,7 @@ Gid MessageHosts::dgid_of(const Packet& packet) const {
     return routers_->gid(data ? record.to_port : record.port);
 }
 
-/// The first message of the queue sends one packet.
+/// Sends one packet of the first message of a queue.
 void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
     Record& record = records_[index];
     const std::uint32_t psn =
@@ -261,6 +263,7 @@ void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
     net.inject(record.port, packet);
 }
 
+/// Returns whether a port may not send yet, and sets a timer for when it may.
 bool MessageHosts::wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t vl, Turns& queue) {
     const TimePs until = paced_until_[adapter_of_[port]];
     if (until <= net.now()) {
@@ -297,6 +300,7 @@ void MessageHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
     take_turns(net, port, vl);
 }
 
+/// Holds a message, whose packet has just begun to leave, as long as congestion control demands.
 void MessageHosts::slow_down(Engine& net, std::uint32_t index, std::uint32_t packet_bytes) {
     Record& record = records_[index];
     const TimePs takes = net.transmit_time(record.port, packet_bytes);
@@ -408,7 +412,8 @@ void MessageHosts::receive_data(Engine& net, std::uint32_t index, bool marked) {
     }
     if (last) {
         const bool enters = (record.state & kEnters) != 0;
-        tell(index, MessageEvent::kDelivered, net.now());  // Records may move: it may send others.
+        tell(index, MessageEvent::kDelivered,
+             net.now());  // The listener may send others: records may move.
         if (enters) {
             finish_entered(index);
         } else if (config_.ack_bytes == 0) {
@@ -420,7 +425,8 @@ void MessageHosts::receive_data(Engine& net, std::uint32_t index, bool marked) {
     }
 }
 
-/// From the receiver to the sender. A notification only carries the BECN, as a CNP does.
+/// Sends an answer from the receiver to the sender. A notification only carries the BECN, as a CNP
+/// does.
 void MessageHosts::inject_answer(Engine& net, std::uint32_t index, Body body, bool becn) {
     Record& record = records_[index];
     const bool enters = (record.state & kEnters) != 0;
@@ -464,17 +470,18 @@ void MessageHosts::tell(std::uint32_t index, MessageEvent event, TimePs at) {
     }
 }
 
-/// Somebody has a reference and gives it back afterwards.
+/// Ends a message for its sender. The caller must hold a reference and release it afterwards.
 void MessageHosts::end(std::uint32_t index, MessageEvent event, TimePs at) {
     Record& record = records_[index];
     if ((record.state & kQueued) != 0) {
-        ++record.references;  // Until its turn comes.
+        ++record.references;  // take_turns() releases it when the turn of the message comes.
     }
     record.state |= kEnded;
     --unfinished_;
     tell(index, event, at);
 }
 
+/// Gives back a reference, and frees the record of a message that has ended with its last one.
 void MessageHosts::release(std::uint32_t index) {
     Record& record = records_[index];
     if (--record.references != 0 || (record.state & kEnded) == 0) {

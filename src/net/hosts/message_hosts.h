@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adapters that carry messages reliably: any number of them at a port, each on a connection as RC
-// has one, without the bytes. A message is cut into packets of an MTU, the receiver acknowledges
-// every so many of them and the last one, and the sender hears of losses by a timeout and sends
-// what was lost again.
+// HCAs that carry messages reliably, without their bytes. A port carries any number of messages at
+// a time, each on a connection like one of RC. A message is cut into packets of an MTU. The
+// receiver acknowledges the last packet, and before that one in every MessageConfig::ack_every. A
+// sender hears of losses by a timeout, and sends again what was lost.
 //
-// The messages of a port and lane take turns. One of them has a packet lined up at the port at any
-// time; the next is lined up when that begins to leave, so a lane without credits holds up no other
+// The messages of a port and lane take turns. At any time one packet of them is queued at the port;
+// the next is queued when that one begins to leave, so a lane without credits holds up no other
 // lane. A message does not take its turn while its window is full, while congestion control holds
-// it back, or while the adapter fetches the state of its connection (its context) from memory.
+// it back, or while the HCA fetches the state of its connection (its context) from memory.
 //
-// Sender and receiver share one record of 64 bytes a message. It is free again when the message is
-// acknowledged and none of its packets is under way.
+// Sender and receiver share one record of 64 bytes for each message. The record is free again when
+// the message is acknowledged and none of its packets is under way.
 
 #include <cstdint>
 #include <memory>
@@ -30,29 +30,32 @@ namespace softib::net {
 
 struct MessageConfig {
     std::uint16_t mtu = 4096;
-    std::uint16_t header_bytes = 26;        ///< Of each packet: LRH, BTH, ICRC, VCRC.
-    std::uint16_t first_header_bytes = 16;  ///< Of the first one besides: RETH.
-    std::uint16_t ack_bytes = 30;      ///< 0: nothing is acknowledged, delivery ends a message.
-    std::uint32_t ack_every = 256;     ///< Packets, half a window at most; and the last one.
-    std::uint32_t window_packets = 0;  ///< Sent and not acknowledged; 0: any number.
-    std::uint32_t burst_packets = 8;   ///< Of one message before it is another's turn.
-    bool adaptive = false;             ///< Switches may choose the way of packets.
-    /// Picoseconds for 64 bytes that a port sends at most; 0: as fast as its link.
+    std::uint16_t header_bytes = 26;        ///< Headers of each packet: LRH, BTH, ICRC, VCRC.
+    std::uint16_t first_header_bytes = 16;  ///< Further header of the first packet: RETH.
+    /// Bytes of an acknowledgement; 0: there are none, and delivery ends a message.
+    std::uint16_t ack_bytes = 30;
+    /// Packets from one acknowledgement to the next; at most half a window.
+    std::uint32_t ack_every = 256;
+    /// Packets that may be sent and not acknowledged; 0: any number.
+    std::uint32_t window_packets = 0;
+    std::uint32_t burst_packets = 8;  ///< Packets that a message sends before it is another's turn.
+    bool adaptive = false;            ///< Switches may choose the ports of packets.
+    /// Picoseconds that a port takes at least to send 64 bytes; 0: as fast as its link.
     std::uint32_t inject_block_ps = 0;
-    /// Picoseconds from one message that a port begins to the next, at least; 0: none.
+    /// Picoseconds at least from the begin of one message at a port to that of the next.
     TimePs message_gap_ps = 0;
-    /// The same as inject_block_ps for its bus, in both directions.
+    /// Picoseconds that the HCA's bus takes at least for 64 bytes, in each direction; 0: no limit.
     std::uint32_t pcie_block_ps = 0;
-    TimePs pcie_round_trip_ps = 700'000;
-    std::uint32_t context_entries = 0;   ///< Connections that an adapter holds; 0: any number.
-    std::uint32_t context_fetches = 16;  ///< At once, by the sending side of an adapter.
-    TimePs timeout_ps = 524'288'000;     ///< Local ACK timeout: 4.096 us * 2^7.
-    std::uint8_t retries = 7;            ///< Timeouts in a row without progress that it bears.
-    /// From a place to another at which it is heard that a packet was lost, a message given up, or
-    /// an answer wanted again: as long as the shortest cable, see message_losses.cc.
+    TimePs pcie_round_trip_ps = 700'000;  ///< Time to fetch a context over the bus.
+    std::uint32_t context_entries = 0;    ///< Contexts that an HCA holds; 0: any number.
+    std::uint32_t context_fetches = 16;   ///< Contexts that a sending HCA fetches at a time.
+    TimePs timeout_ps = 524'288'000;      ///< Local ACK timeout: 4.096 us * 2^7.
+    std::uint8_t retries = 7;  ///< Timeouts in a row without progress before a sender gives up.
+    /// Time that news take: that a packet was lost, a message was given up, or an answer is wanted
+    /// again. As long as the shortest cable takes, see message_losses.cc.
     TimePs news_ps = 0;
-    std::uint64_t seed = 1;               ///< Of what an adapter throws out of its context cache.
-    std::optional<RoceConfig> roce = {};  ///< They speak RoCEv2.
+    std::uint64_t seed = 1;  ///< Seed by which an HCA draws the context that it evicts.
+    std::optional<RoceConfig> roce = {};  ///< Set if the HCAs speak RoCEv2.
 };
 
 class MessageHosts : public GidReader {
@@ -60,8 +63,8 @@ class MessageHosts : public GidReader {
     using Net = Network<MessageHosts>;
 
     struct Send {
-        std::uint32_t port = 0;  ///< Of the sender.
-        std::uint32_t to_port = 0;
+        std::uint32_t port = 0;     ///< Port of the sender.
+        std::uint32_t to_port = 0;  ///< Port of the receiver.
         Lid source;
         Lid destination;
         std::uint64_t bytes = 0;
@@ -71,164 +74,181 @@ class MessageHosts : public GidReader {
     };
     struct Stats {
         std::uint64_t context_misses = 0;
-        std::uint64_t becns = 0;  ///< Or CNPs, that came to senders.
+        std::uint64_t becns = 0;  ///< BECNs or CNPs that came to senders.
         std::uint64_t timeouts = 0;
-        std::uint64_t resent = 0;      ///< Packets that were sent before.
+        std::uint64_t resent = 0;      ///< Packets that were sent again.
         std::uint64_t duplicates = 0;  ///< Packets that came to a receiver that had them.
     };
 
     explicit MessageHosts(const MessageConfig& config);
 
     void set_listener(MessageListener* listener) { listener_ = listener; }
-    /// As a manager wrote it into the port: its messages slow down by it when they hear that they
-    /// make congestion.
+    /// Sets the congestion control that a manager wrote into a port: messages of this port slow
+    /// down by it when they hear that they cause congestion.
     void control_congestion(std::uint32_t port, const link::InjectionControl& control);
-    /// Packets between subnets go to a router, and have a GRH. These outlive the hosts.
+    /// Sends packets between subnets to a router, with a GRH. `routers` must outlive the hosts.
     void set_routers(const Routers* routers) { routers_ = routers; }
     Gid dgid_of(const Packet& packet) const override;
-    /// Begins at `at`, which is not over. What a host sends to itself does not leave it. Returns
-    /// the message's number here.
+    /// Sends a message, from `at` on, which must not lie in the past. A message from a port to
+    /// itself does not leave the host. Returns the message's number here.
     std::uint32_t post(Engine& net, const Send& send, TimePs at);
-    /// Messages that have not ended.
+    /// Returns the number of messages that have not ended.
     std::uint64_t unfinished() const { return unfinished_; }
     const Stats& stats() const { return stats_; }
     std::size_t bytes() const;
 
+    // Called by the network (network.h).
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
-    /// Fetches the record that deliver() will read.
+    /// Prefetches the record that deliver() will read.
     void fetch(const Packet& packet) const;
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
     void dropped(Engine& net, const Packet& packet, TimePs at);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
-    /// Timers of one port and moment come in the order in which they were set: their word is
-    /// theirs.
+    /// timer() gets the word of a timer; timers of one port and moment come in the order in which
+    /// they were set.
     static constexpr bool kOrdersTimers = true;
 
     // message_parts.cc: hosts in one part of a fabric (net/partition.h). A message whose ends are
     // in two parts has a record in each; packets name it by its number at the sender. Hosts of
     // other parts have the port numbers from port_count() of the engine on.
+    /// The part of a host, and the number that its port has in this part.
     struct Home {
         std::uint32_t part = kNone;
         std::uint32_t port = kNone;
     };
-    /// Before anything is sent. `home_of_lid`: of all hosts; `hosts`: how many there are.
+    /// Makes these the hosts of part `part`; must be called before anything is sent. `home_of_lid`:
+    /// the homes of the hosts of all parts, by LID. `hosts`: how many these are.
     void join_parts(std::vector<Home> home_of_lid, std::uint32_t part, std::uint32_t parts,
                     std::uint32_t hosts);
-    /// A message comes from another part, where it has the number `index`.
+    /// Makes a record for a message that will come from another part, where it has the number
+    /// `index`.
     void open(const Engine& net, const Send& send, std::uint32_t index);
-    /// All of a message to another part has arrived, which has sent so many answers.
+    /// Notes that all of message `index` has arrived in another part, and that the receiver has
+    /// sent `answers` answers.
     void close(std::uint32_t index, std::uint32_t answers) {
         records_[index].references += answers;
     }
-    /// Messages from other parts that have arrived whole, since this was last cleared.
+    /// A message from another part that has arrived whole.
     struct Closed {
         Lid sender;
-        std::uint32_t index = 0;  ///< At the sender.
-        std::uint32_t answers = 0;
+        std::uint32_t index = 0;    ///< Number of the message at the sender.
+        std::uint32_t answers = 0;  ///< How many answers the receiver has sent.
     };
+    /// Messages from other parts that have arrived since the caller last cleared this.
     std::vector<Closed>& closed() { return closed_; }
 
-    // A packet's body and a timer's word are the number of a message below three bits.
+    // A packet's body has the number of a message in its lower 29 bits and a Body in the upper
+    // three; a timer's word has a Timer there.
+    /// What a packet of a message is. A notification only carries a BECN.
     enum class Body : std::uint32_t { kData, kAck, kLastAck, kNotification };
-    /// What one end of a message hears of it, apart from packets, see message_losses.cc.
+    /// Something that one end of a message hears without a packet, see message_losses.cc.
     struct News {
         enum class Kind : std::uint8_t {
-            kLossSeen,   ///< To the receiver: a packet of either end is lost.
-            kLossHeard,  ///< To the sender: the same, and what the receiver had by then.
+            kLossSeen,   ///< To the receiver: a packet of either end was lost.
+            kLossHeard,  ///< To the sender: a packet was lost, and what the receiver had.
             kRepeat,     ///< To the receiver: an answer that was lost is wanted again.
-            kGivenUp,    ///< To the receiver: the sender has.
+            kGivenUp,    ///< To the receiver: the sender has given up.
         };
-        TimePs at = 0;           ///< When it is heard.
-        std::uint32_t port = 0;  ///< Of the sender.
-        std::uint32_t to_port = 0;
-        std::uint32_t number = 0;      ///< Of the message at its sender.
+        TimePs at = 0;                 ///< When it is heard.
+        std::uint32_t port = 0;        ///< Port of the sender.
+        std::uint32_t to_port = 0;     ///< Port of the receiver.
+        std::uint32_t number = 0;      ///< Number of the message at its sender.
         std::uint32_t received = 0;    ///< Packets that the receiver had; kNone: all.
-        std::uint32_t order = kFirst;  ///< Among news that a port hears at one moment.
+        std::uint32_t order = kFirst;  ///< Order among news that a port hears at one moment.
         Body body = Body::kData;
         Kind kind = Kind::kLossSeen;
         std::uint8_t sl = 0;
 
-        static constexpr std::uint32_t kFirst = 1U << 31;  ///< Behind all other timers.
+        /// Lowest order of news: behind all other timers.
+        static constexpr std::uint32_t kFirst = 1U << 31;
+        /// Returns the port that hears the news.
         std::uint32_t target() const { return kind == Kind::kLossHeard ? port : to_port; }
     };
-    /// What ends in other parts must hear, since this was last cleared.
+    /// News for ends in other parts, since the caller last cleared them.
     std::vector<News>& news() { return news_out_; }
-    /// An end here will hear it.
+    /// Takes news for an end here, which hears it at news.at.
     void take_news(Engine& net, const News& news);
 
-    /// Of a packet, so that the engine tells what becomes of it; with RoCE the least, as it also
-    /// tells connections apart. MADs in the same network have 1.
+    /// Packet::tag of all packets, so that the engine tells what becomes of them; MADs in the same
+    /// network have 1. With RoCE this is the lowest tag, since the tag also tells connections apart
+    /// (entropy()).
     static constexpr std::uint8_t kTagged = 2;
 
   private:
     static constexpr std::uint32_t kIndexBits = 29;
     static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
     enum class Timer : std::uint32_t {
-        kStart,
-        kSlowed,
-        kFetched,
-        kRetry,
-        kPaced,
-        kArrived,
-        kBegin,
-        kNews
+        kStart,    ///< The time of a message has come.
+        kSlowed,   ///< Congestion control lets a message go on.
+        kFetched,  ///< The context of a message's sender has been fetched.
+        kRetry,    ///< The timeout of a message is over.
+        kPaced,    ///< A port may send again; the number is that of the lane.
+        kArrived,  ///< A receiver has fetched the context for a packet that came.
+        kBegin,    ///< The HCA may take up the next message.
+        kNews      ///< News are heard; the number is a place in news_.
     };
 
+    /// A message. For messages between two parts, message_parts.cc has other meanings of `unsent`,
+    /// `unacked` and `references`.
     struct Record {
         std::uint64_t tag = 0;
         link::Injection injection;
         std::uint32_t port = 0;
         std::uint32_t to_port = 0;
-        std::uint32_t packets = 0;
-        std::uint32_t unsent = 0;
-        std::uint32_t unacked = 0;
-        std::uint32_t received = 0;
-        std::uint32_t next = kNone;    ///< In a queue, or among the free ones.
-        std::uint32_t references = 0;  ///< Packets under way, and timers.
+        std::uint32_t packets = 0;     ///< Packets of the message.
+        std::uint32_t unsent = 0;      ///< Packets that must still be sent.
+        std::uint32_t unacked = 0;     ///< Packets that are not acknowledged.
+        std::uint32_t received = 0;    ///< Packets that the receiver has.
+        std::uint32_t next = kNone;    ///< The next message of a queue, or the next free record.
+        std::uint32_t references = 0;  ///< Packets under way and timers that name the record.
         std::uint32_t connection : 24 = 0;
         std::uint32_t sl : 4 = 0;
         std::uint32_t vl : 4 = 0;
         std::uint16_t last_bytes = 0;  ///< Payload of the last packet.
-        std::uint8_t state = 0;
-        std::uint8_t burst = 0;
+        std::uint8_t state = 0;        ///< The bits below.
+        std::uint8_t burst = 0;        ///< Packets sent in the present turn.
     };
     static_assert(sizeof(Record) == 64);
     // Bits of Record::state.
-    static constexpr std::uint8_t kQueued = 1U << 0;    ///< Waits for its turn.
-    static constexpr std::uint8_t kHeld = 1U << 1;      ///< By congestion control or a fetch.
-    static constexpr std::uint8_t kContext = 1U << 2;   ///< Its context has just been fetched.
-    static constexpr std::uint8_t kEnded = 1U << 3;     ///< For the sender.
+    static constexpr std::uint8_t kQueued = 1U << 0;  ///< Waits for its turn.
+    /// Congestion control or a fetch holds it back.
+    static constexpr std::uint8_t kHeld = 1U << 1;
+    static constexpr std::uint8_t kContext = 1U << 2;  ///< Its context has just been fetched.
+    /// Its sender is done with it; with kEnters: all of it has come.
+    static constexpr std::uint8_t kEnded = 1U << 3;
     static constexpr std::uint8_t kTroubled = 1U << 4;  ///< It has an entry in troubles_.
-    // Where the ends are in two parts. Packets and answers on their way are not counted then.
+    // Bits of messages whose ends are in two parts.
     static constexpr std::uint8_t kLeaves = 1U << 5;  ///< The receiver is in another part.
     static constexpr std::uint8_t kEnters = 1U << 6;  ///< The sender is in another part.
-    static constexpr std::uint8_t kDeaf = 1U << 7;    ///< The receiver knows it was given up.
+    /// The receiver knows that the sender has given up.
+    static constexpr std::uint8_t kDeaf = 1U << 7;
 
     /// The messages of a port and lane that could send.
     struct Turns {
         std::uint32_t head = kNone;
         std::uint32_t tail = kNone;
-        bool lined_up = false;  ///< A packet stands at the port.
-        bool paced = false;     ///< A timer will look again.
+        bool lined_up = false;  ///< A packet of them is queued at the port.
+        bool paced = false;     ///< A kPaced timer is set.
     };
-    /// The connections whose state is in an adapter.
+    /// The contexts that an HCA holds.
     struct Contexts {
         explicit Contexts(std::uint64_t seed) : prng(seed) {}
-        Prng prng;  ///< Each has its own: draws do not depend on what other adapters do.
-        std::vector<std::uint64_t> keys;
-        std::unordered_map<std::uint64_t, std::uint32_t> place;  ///< Only looked up.
-        std::uint32_t fetching = 0;
-        std::uint32_t parked_head = kNone;  ///< Messages that wait until they may fetch.
-        std::uint32_t parked_tail = kNone;
+        Prng prng;  ///< Each HCA has its own, so that draws do not depend on other HCAs.
+        std::vector<std::uint64_t> keys;  ///< The connections whose contexts it holds.
+        /// By key: place in `keys`. Never iterated, since its order is not defined.
+        std::unordered_map<std::uint64_t, std::uint32_t> place;
+        std::uint32_t fetching = 0;         ///< Fetches under way.
+        std::uint32_t parked_head = kNone;  ///< First message that waits until it may fetch.
+        std::uint32_t parked_tail = kNone;  ///< Last message that waits until it may fetch.
     };
-    /// What was lost of a message since it last got something through.
+    /// What was lost of a message since its last timeout.
     struct Trouble {
-        std::uint32_t packets = 0;
-        std::uint32_t acks = 0;  ///< But for the last one.
-        std::uint32_t rounds = 0;
-        std::uint32_t received_then = 0;
-        bool last_ack = false;
-        bool waits = false;  ///< For its timeout.
+        std::uint32_t packets = 0;        ///< Data packets lost.
+        std::uint32_t acks = 0;           ///< Acknowledgements lost, except the last one.
+        std::uint32_t rounds = 0;         ///< Timeouts in a row without progress.
+        std::uint32_t received_then = 0;  ///< Packets that the receiver had at the latest loss.
+        bool last_ack = false;            ///< The last acknowledgement was lost.
+        bool waits = false;               ///< A kRetry timer is set.
     };
 
     void attach(const Engine& net);
@@ -325,31 +345,33 @@ class MessageHosts : public GidReader {
     void finish_entered(std::uint32_t index);
 
     MessageConfig config_;
-    const Routers* routers_ = nullptr;  ///< None: there is one subnet.
+    const Routers* routers_ = nullptr;  ///< Null if there is one subnet.
     MessageListener* listener_ = nullptr;
-    std::vector<link::InjectionControl> controls_;  ///< Empty: nobody slows down; the first: never.
-    std::vector<std::uint32_t> control_of_;         ///< By port.
-    std::unique_ptr<RoceState> roce_;               ///< nullptr: they speak InfiniBand.
+    /// Settings of ports; the first one never slows down. Empty: no port slows down.
+    std::vector<link::InjectionControl> controls_;
+    std::vector<std::uint32_t> control_of_;  ///< By port: place in controls_.
+    std::unique_ptr<RoceState> roce_;        ///< Null if the HCAs speak InfiniBand.
     Table<Record> records_;
     std::uint32_t free_ = kNone;
     std::uint64_t unfinished_ = 0;
-    std::vector<std::uint32_t> adapter_of_;  ///< By port.
+    std::vector<std::uint32_t> adapter_of_;  ///< By port: number of its HCA, or kNone.
     std::vector<Lid> lid_of_;                ///< By port.
     std::uint8_t lanes_ = 0;
-    std::vector<Turns> turns_;                             ///< By adapter, then by lane.
-    std::vector<TimePs> paced_until_;                      ///< By adapter; empty: no limit.
-    std::vector<TimePs> next_message_at_;                  ///< By adapter; empty: no limit.
-    std::vector<Contexts> contexts_;                       ///< By adapter; empty: no limit.
-    std::vector<std::uint32_t> timers_set_;                ///< By adapter: how many.
-    std::unordered_map<std::uint32_t, Trouble> troubles_;  ///< By message; only looked up.
-    std::vector<News> news_;                ///< That will be heard; timers name them.
-    std::vector<std::uint32_t> free_news_;  ///< Places in it.
+    std::vector<Turns> turns_;               ///< By HCA, then by lane.
+    std::vector<TimePs> paced_until_;        ///< By HCA: sends nothing before; empty: no limit.
+    std::vector<TimePs> next_message_at_;    ///< By HCA: begins no message before; empty: no limit.
+    std::vector<Contexts> contexts_;         ///< By HCA; empty: they hold any number.
+    std::vector<std::uint32_t> timers_set_;  ///< By HCA: timers set until now.
+    std::unordered_map<std::uint32_t, Trouble> troubles_;  ///< By message; never iterated.
+    std::vector<News> news_;                ///< News that will be heard; timers name their places.
+    std::vector<std::uint32_t> free_news_;  ///< Free places in news_.
     Stats stats_;
-    // Of hosts in a part; else empty.
+    // For hosts in a part of a fabric; otherwise not used.
     std::uint32_t part_ = 0;
-    std::uint32_t hosts_elsewhere_ = 0;  ///< Port numbers for hosts of other parts.
+    std::uint32_t hosts_elsewhere_ = 0;  ///< How many port numbers are for hosts of other parts.
     std::vector<Home> home_of_lid_;
-    std::vector<std::vector<std::uint32_t>> entered_;  ///< By part and number there: number here.
+    /// By part of the sender, and number there: number here.
+    std::vector<std::vector<std::uint32_t>> entered_;
     std::vector<Closed> closed_;
     std::vector<News> news_out_;
 };

@@ -23,7 +23,7 @@ TEST(MessageHosts, OneMessageTakesItsPacketsAndOneWay) {
     TestSimulation two(single_switch(2), plain());
     two.send({.from = 0, .to = 1, .bytes = 10'000});
     two.run();
-    // Headers of 26 bytes each, the first has a RETH, the last 1,808 bytes.
+    // Each packet has 26 bytes of headers, the first also a RETH; the last has 1,808 bytes.
     const TimePs last = wire(4096 + 26 + 16) + wire(4096 + 26) + wire(1808 + 26);
     EXPECT_EQ(two.outcome(0).delivered_at, 2 * 25'000 + 200'000 + last);
     EXPECT_EQ(two.outcome(0).acknowledged_at,
@@ -111,12 +111,12 @@ TEST(MessageHosts, AnAdapterBeginsNoMoreMessagesThanItsRateAllows) {
         many.expect_sound();
         return many.last_delivered();
     };
-    // The last one begins after 999 gaps, and is then as late as the first one of all.
+    // The last message begins after 999 gaps, and then takes as long as the first.
     const TimePs gap_ps = 10'000;
     EXPECT_GT(last(gap_ps, 1), 999 * gap_ps);
     EXPECT_LT(last(gap_ps, 1), 1001 * gap_ps + 500'000);
     EXPECT_LT(last(0, 1), 300 * gap_ps);
-    // Each adapter has a limit of its own.
+    // Each HCA has a limit of its own.
     EXPECT_LT(last(gap_ps, 4), 251 * gap_ps + 500'000);
 }
 
@@ -160,7 +160,8 @@ TEST(MessageHosts, ConnectionsThatDoNotFitCostABusRoundTrip) {
 
 TEST(MessageHosts, WhatACableLosesIsSentAgainAfterTheTimeout) {
     SimulationOptions options = plain();
-    options.failures = {{.what = {2, 2}, .at = 400'000}};  // The cable to host 1, on the way.
+    // The cable to host 1 fails while packets are on it.
+    options.failures = {{.what = {2, 2}, .at = 400'000}};
     options.repair_ps = kNever;
     options.hosts.retries = 3;
     TestSimulation two(single_switch(2), options);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What happens to messages when packets are lost. A sender hears of it when its timer runs out;
-// then it sends again what was lost, or has the receiver repeat an acknowledgement that was lost.
-// After too many timeouts in a row that brought nothing it gives the message up.
+// What happens to messages when packets are lost. A sender learns of losses when its timer runs
+// out. Then it sends again what was lost, or has the receiver repeat an acknowledgement that was
+// lost. After too many timeouts in a row without progress it gives the message up.
 //
-// Nothing here happens at two ends of a message at once, as those may be in two parts of a fabric.
-// The place of a loss tells the receiver (kLossSeen), the receiver tells the sender what it had by
-// then (kLossHeard), the sender asks the receiver for an answer (kRepeat) or tells it that it gives
-// up (kGivenUp). Each takes as long as a cable. The timer of a sender counts from the loss.
+// The ends of a message may be in two parts of a fabric, so they do not share what they know but
+// hear it as news. The place of a loss tells the receiver (kLossSeen), the receiver tells the
+// sender what it had by then (kLossHeard), and the sender asks the receiver for an answer (kRepeat)
+// or tells it that it gives up (kGivenUp). News take as long as the shortest cable. The timer of a
+// sender counts from the loss.
 #include <algorithm>
 
 #include "net/hosts/message_hosts.h"
@@ -31,7 +32,7 @@ void MessageHosts::dropped(Engine& net, const Packet& packet, TimePs at) {
     }
     spread(net, news);
     if (data && packet.in_link == kNone) {
-        // It has not left its port, which is here.
+        // The packet has not left its port, which is in this part.
         const std::uint8_t vl = records_[index].vl;
         turns(news.port, vl).lined_up = false;
         if (!controls_.empty()) {
@@ -44,7 +45,7 @@ void MessageHosts::dropped(Engine& net, const Packet& packet, TimePs at) {
 
 // News.
 
-/// To the end that must hear it, wherever that is.
+/// Sends news to the end that must hear it, here or in another part.
 void MessageHosts::spread(Engine& net, const News& news) {
     if (news.target() >= net.port_count()) {
         news_out_.push_back(news);
@@ -63,7 +64,7 @@ void MessageHosts::take_news(Engine& net, const News& news) {
         free_news_.pop_back();
         news_[place] = news;
     }
-    // Retries of one moment come in the order in which their messages were begun.
+    // Losses that are heard at one moment come in the order in which their messages were begun.
     const std::uint32_t order =
         news.kind == News::Kind::kLossHeard
             ? News::kFirst | static_cast<std::uint32_t>(records_[news.number].tag & INT32_MAX)
@@ -72,8 +73,8 @@ void MessageHosts::take_news(Engine& net, const News& news) {
                   static_cast<std::uint32_t>(Timer::kNews) << kIndexBits | place);
 }
 
-/// The number of the record that the receiver has of a message; kNone: it has forgotten it, as all
-/// of the message has come.
+/// Returns the number of the receiver's record of a message; kNone if the receiver has no record
+/// any more, because all of the message has come.
 std::uint32_t MessageHosts::index_at_receiver(const News& news) const {
     return entered_.empty() ? news.number
                             : index_here(home_of_lid_[lid_of_[news.port].value].part, news.number);
@@ -106,14 +107,14 @@ void MessageHosts::hear(Engine& net, News news) {
     }
 }
 
-/// At the sender.
+/// Handles the news, at the sender, that a packet was lost.
 void MessageHosts::hear_of_loss(Engine& net, const News& news) {
     const std::uint8_t state = records_[news.number].state;
     if ((state & kEnded) == 0 && news.body != Body::kNotification) {
         note_loss(net, news);
     }
     if (news.body != Body::kData || (state & kLeaves) == 0) {
-        release(news.number);  // The packet's.
+        release(news.number);  // The reference of the lost packet.
     }
 }
 
@@ -167,7 +168,7 @@ void MessageHosts::ask_to_repeat(Engine& net, std::uint32_t index, Body body) {
     constexpr unsigned kCountBits = 15;
     Record& record = records_[index];
     ++record.references;  // For the answer.
-    // Of one moment: by sender, and each sender's in the order in which they were asked for.
+    // Requests of one moment come by sender, and each sender's in the order in which it asked.
     const std::uint32_t count = timers_set_[adapter_of_[record.port]]++ & ((1U << kCountBits) - 1);
     spread(net,
            {.at = net.now() + config_.news_ps,
@@ -180,7 +181,8 @@ void MessageHosts::ask_to_repeat(Engine& net, std::uint32_t index, Body body) {
             .sl = static_cast<std::uint8_t>(record.sl)});
 }
 
-/// By what the news says: the receiver may have forgotten the message.
+/// Sends an answer again. All that it needs is in the news: the receiver may have forgotten the
+/// message.
 void MessageHosts::repeat_answer(Engine& net, const News& news) {
     Packet packet{.body = static_cast<std::uint32_t>(news.body) << kIndexBits | news.number,
                   .bytes = config_.ack_bytes,
@@ -198,7 +200,8 @@ void MessageHosts::give_up(Engine& net, std::uint32_t index) {
                     .to_port = record.to_port,
                     .number = index,
                     .kind = News::Kind::kGivenUp};
-    // Packets of it may be anywhere. Where nobody counts them its number is never used again.
+    // Packets of the message may be anywhere. If they are not counted, because it leaves this part,
+    // its number is never used again.
     constexpr std::uint32_t kForEver = 1U << 30;
     records_[index].references += (record.state & kLeaves) != 0 ? kForEver : 1;
     end(index, MessageEvent::kFailed, net.now());

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Messages between hosts of two parts of a fabric. The sender's part opens a record in the
-// receiver's part before the first packet gets there, and the receiver's part closes the message
-// when all of it has arrived, before the last answer gets back: both by notes that go with the
-// crossings of packets. In a record of a message that enters this part, `unsent` is its number at
-// the sender, `unacked` counts the answers that were sent, and `references` the packets to come. In
-// one that leaves it, `references` are answers to come from close() on; until then the answers that
-// have come make it a number below zero. Of packets that are lost message_losses.cc tells both.
+// receiver's part before the first packet gets there. The receiver's part closes the message when
+// all of it has arrived, before the last answer gets back. Both do so by notes that go with the
+// crossings of packets.
+//
+// In a record of a message that enters this part, `unsent` is the message's number at the sender,
+// `unacked` counts the answers that were sent, and `references` the packets to come. In a record of
+// a message that leaves this part, `references` counts the answers to come from close() on; until
+// then each answer that comes takes one off, so that it goes below zero. message_losses.cc tells
+// both ends of packets that are lost.
 #include <utility>
 
 #include "core/base/check.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Messages over RoCEv2. Unlike on InfiniBand, switches drop packets as a matter of course, so
-// packets have sequence numbers, and what happens after a loss is what RC does: the receiver asks
-// for what it misses once it sees a gap, and a timeout finds what no later packet shows.
+// Messages over RoCEv2. Unlike on InfiniBand, switches drop packets as a matter of course. So
+// packets have PSNs, and both ends do after a loss what RC does: the receiver asks for what it
+// misses once it sees a gap, and a timeout of the sender finds losses that no later packet shows.
 //
-// Go-back-N takes packets in order only: all after a gap are thrown away, and sent again. Selective
-// repeat keeps them, names each gap once, and sends only these again. A probe after a timeout is
-// answered with all that has come.
+// With go-back-N the receiver takes packets in order only: all packets after a gap are thrown away,
+// and sent again. With selective repeat the receiver keeps them and asks for each gap once, and
+// only these packets are sent again. After a timeout the sender sends a probe, which the receiver
+// answers with all that has come.
 //
-// A timer runs only while a loss has made it possible that it expires, so a run without losses has
-// none.
+// A timer is set only after a loss, so a run without losses has none.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,7 @@ constexpr unsigned kAdapterKeyBits = 20;
 
 }  // namespace
 
-/// What hash units of switches see of a connection, as the engine's packets have it.
+/// Returns the tag of a message's packets: what the hash units of switches see of its connection.
 std::uint8_t MessageHosts::entropy(const Record& record) const {
     constexpr std::uint32_t kPorts = 255U - kTagged;
     return static_cast<std::uint8_t>(kTagged + (roce_ != nullptr && roce_->config().by_connection
@@ -48,7 +48,7 @@ void MessageHosts::recount(std::uint32_t index) {
     record.unacked = record.packets - progress.acked;
 }
 
-/// The number of the packet that a message sends now.
+/// Returns the PSN of the packet that a message sends now.
 std::uint32_t MessageHosts::take_psn(std::uint32_t index, TimePs now) {
     RoceState::Progress& progress = roce_->progress(index);
     progress.moved_at = now;
@@ -66,8 +66,9 @@ std::uint32_t MessageHosts::roce_body(std::uint32_t index, std::uint32_t psn) {
                              .kind = probes ? RoceState::Kind::kProbe : RoceState::Kind::kData});
 }
 
-/// True: the rate of its connection lets the first message of a queue not send yet. It leaves the
-/// queue and waits with the others of its connection, which share the rate.
+/// Returns true if the first message of a queue must wait because of the rate of its connection.
+/// The message then leaves the queue and waits with the others of its connection, which share the
+/// rate.
 bool MessageHosts::wait_for_rate(Engine& net, Turns& queue, std::uint32_t index) {
     Record& record = records_[index];
     RoceState::Connection* const connection =
@@ -78,7 +79,7 @@ bool MessageHosts::wait_for_rate(Engine& net, Turns& queue, std::uint32_t index)
     pop(queue);
     record.state |= kHeld;
     record.burst = 0;
-    ++record.references;  // Until it is woken.
+    ++record.references;  // resume_rate() releases it.
     record.next = kNone;
     (connection->parked_head == kNone ? connection->parked_head
                                       : records_[connection->parked_tail].next) = index;
@@ -90,8 +91,8 @@ bool MessageHosts::wait_for_rate(Engine& net, Turns& queue, std::uint32_t index)
     return true;
 }
 
-/// The time has come for the connection of a message: one that waits takes its turn. A timer goes
-/// on as long as others wait.
+/// Lets a message that waits for the rate of its connection take its turn, when the time for that
+/// has come. Sets a timer again if others wait.
 void MessageHosts::resume_rate(Engine& net, std::uint32_t index) {
     RoceState::Connection& connection =
         roce_->make(connection_key(records_[index]), roce_->progress(index));
@@ -115,6 +116,7 @@ void MessageHosts::resume_rate(Engine& net, std::uint32_t index) {
     }
 }
 
+/// Sets when a connection may send again, after one of its packets has begun to leave.
 void MessageHosts::charge_rate(Engine& net, std::uint32_t index, std::uint32_t packet_bytes) {
     RoceState::Connection* const connection =
         roce_->find(connection_key(records_[index]), roce_->progress(index));
@@ -144,7 +146,7 @@ void MessageHosts::handle_ack(Engine& net, std::uint32_t index, std::uint32_t ps
 
 void MessageHosts::handle_nak(Engine& net, std::uint32_t index, const RoceState::Body& body) {
     if (body.psn < roce_->progress(index).acked && !roce_->config().selective) {
-        return;  // It was sent again since, by a timeout.
+        return;  // The packet was sent again since, after a timeout.
     }
     if (!roce_->config().selective) {
         handle_ack(net, index, body.psn);
@@ -160,7 +162,8 @@ void MessageHosts::handle_nak(Engine& net, std::uint32_t index, const RoceState:
     recount(index);
 }
 
-/// All that has come is known: the rest of what was sent is lost.
+/// Handles the answer to a probe, after which the sender knows all that has come: the rest of what
+/// was sent is lost.
 void MessageHosts::handle_status(Engine& net, std::uint32_t index, std::uint32_t psn) {
     handle_ack(net, index, psn);
     if ((records_[index].state & kEnded) != 0) {
@@ -199,8 +202,8 @@ void MessageHosts::receive_roce_answer(Engine& net, const RoceState::Body& body)
     take_turns(net, records_[index].port, static_cast<std::uint8_t>(records_[index].vl));
 }
 
-/// Nothing has moved for the time of a timeout, if nothing has: sends the first packet that is not
-/// acknowledged again, and with go-back-N all behind it.
+/// Checks at a timer whether a message has made progress during a timeout. If not, sends the first
+/// packet that is not acknowledged again, and with go-back-N all behind it.
 void MessageHosts::retry_roce(Engine& net, std::uint32_t index) {
     RoceState::Progress& progress = roce_->progress(index);
     progress.waits = false;
@@ -226,6 +229,7 @@ void MessageHosts::retry_roce(Engine& net, std::uint32_t index) {
     watch(net, index, progress.moved_at + config_.timeout_ps);
 }
 
+/// Sets a timer that will look for progress, unless one is set.
 void MessageHosts::watch(Engine& net, std::uint32_t index, TimePs at) {
     if (!roce_->progress(index).waits) {
         roce_->progress(index).waits = true;
@@ -240,7 +244,7 @@ void MessageHosts::dropped_roce(Engine& net, const Packet& packet) {
     const auto vl = static_cast<std::uint8_t>(records_[index].vl);
     const bool data = body.kind == RoceState::Kind::kData || body.kind == RoceState::Kind::kProbe;
     if (data && packet.in_link == kNone) {
-        turns(port, vl).lined_up = false;  // It has not left its port.
+        turns(port, vl).lined_up = false;  // The packet has not left its port.
     }
     if ((records_[index].state & kEnded) == 0 && body.kind != RoceState::Kind::kNotification) {
         watch(net, index, net.now() + config_.timeout_ps);
@@ -257,7 +261,7 @@ void MessageHosts::deliver_roce(Engine& net, const Packet& packet) {
         const bool marked = (packet.flags & packet_flag::kFecn) != 0;
         if (body.kind == RoceState::Kind::kData || body.kind == RoceState::Kind::kProbe) {
             if (!contexts_.empty()) {
-                // One that misses holds up those behind it too: they stay in order.
+                // A miss is only counted: it would hold up all packets behind it alike.
                 receiver_misses(records_[body.message]);
             }
             receive_roce_data(net, body, marked);
@@ -282,7 +286,7 @@ void MessageHosts::answer_roce(Engine& net, const RoceState::Body& body) {
                 .tag = entropy(record)});
 }
 
-/// Tells the sender of a mark, unless it was told of one a moment ago.
+/// Sends a CNP to the sender, unless one was sent a moment ago (notification_gap_ps).
 void MessageHosts::notify(Engine& net, std::uint32_t index) {
     RoceState::Connection& connection =
         roce_->make(connection_key(records_[index]), roce_->progress(index));
@@ -327,12 +331,13 @@ void MessageHosts::receive_roce_data(Engine& net, const RoceState::Body& body, b
     }
 }
 
-/// A packet has come that others should have come before.
+/// Asks for the packets that are missing before `psn`, which has come too early.
 void MessageHosts::ask_again(Engine& net, std::uint32_t index, std::uint32_t psn) {
     RoceState::Progress& progress = roce_->progress(index);
     const RoceConfig& config = roce_->config();
     if (!config.selective) {
-        // The packet is thrown away. If others overtook it, what asks for it may come too late.
+        // The packet is thrown away. The sender's timer is set, as the NAK may come too late if
+        // packets overtook each other.
         watch(net, index, net.now() + config_.timeout_ps);
         if (!progress.asked) {
             progress.asked = true;

@@ -16,8 +16,9 @@ namespace {
 constexpr TimePs kFrame = link::transmit_time(4096 + kRoceHeaderBytes, 1280);
 constexpr TimePs kCable = 500'000;
 constexpr TimePs kSwitch = 200'000;
-/// From the first bit of a packet until its last is there, and back for an answer.
+/// Time from the first bit of a data packet sent until its last bit has arrived.
 constexpr TimePs kThere = 2 * kCable + kSwitch + kFrame;
+/// Time from the first bit of an answer sent until its last bit has arrived.
 constexpr TimePs kBack = 2 * kCable + kSwitch + link::transmit_time(kRoceAckBytes, 1280);
 
 /// Two hosts at a switch, of which the first sends to the second.
@@ -42,14 +43,14 @@ class RocePair : public MessageListener {
                             fabric_.net().now());
     }
     void run(TimePs until = kNever) { fabric_.net().run(until); }
-    /// A host's port loses all that it begins to send from one time to another.
+    /// Makes a host's port lose all that it begins to send from one time to another.
     void lose(std::uint32_t host, TimePs from, TimePs to) {
         run(from);
         fabric_.net().set_errors(port(host), 1'000'000, 0, 1);
         run(to);
         fabric_.net().set_errors(port(host), 0, 0, 1);
     }
-    /// The same for some packets of the first host, which sends all the time.
+    /// Makes the port of the first host, which sends all the time, lose some packets.
     void lose_packets(std::uint32_t first, std::uint32_t count) {
         lose(0, first * kFrame - kFrame / 2, (first + count) * kFrame - kFrame / 2);
     }
@@ -175,7 +176,7 @@ SimulationOptions roce(const RoceOptions& wanted) {
     return options;
 }
 
-/// Some send a message each to the first host.
+/// Lets each of some hosts send a message to the first host.
 std::unique_ptr<TestSimulation> incast(std::uint32_t senders, std::uint64_t bytes,
                                        const RoceOptions& wanted) {
     auto star = std::make_unique<TestSimulation>(single_switch(senders + 1), roce(wanted));
@@ -195,7 +196,7 @@ TEST(RoceHosts, TwoFlowsUnderDcqcnConvergeToHalfOfTheLinkEach) {
     EXPECT_GT(stats.notifications, 0U);
     const auto both = static_cast<double>(2 * kPackets * kFrame);
     for (const TestSimulation::Outcome& each : star->outcomes()) {
-        // What is missing is lost while the rates come back from their first, large cuts.
+        // The rest of the time is lost while rates recover from their first, large cuts.
         EXPECT_NEAR(static_cast<double>(each.delivered_at), both, 0.18 * both);
     }
 }
@@ -212,7 +213,7 @@ TEST(RoceHosts, AReceiverSendsNoMoreNotificationsThanItsIntervalAllows) {
 }
 
 TEST(RoceHosts, ManyMessagesOfAConnectionShareItsRate) {
-    // Two senders of one message beside one of a hundred: each has a third.
+    // Two senders of one message each beside a sender of a hundred: each sender gets a third.
     TestSimulation star(single_switch(4), roce({}));
     constexpr std::uint64_t kPackets = 10'000;
     for (int i = 0; i < 100; ++i) {
@@ -259,7 +260,7 @@ TEST(RoceHosts, AnIncastWithoutPausesLosesAndRecovers) {
     }
 }
 
-/// Any mixture of what Ethernet's switches and adapters can be told.
+/// Returns a random mixture of options for Ethernet switches and adapters.
 SimulationOptions draw_roce(Prng& prng, const topo::Fabric& fabric) {
     RoceOptions wanted;
     wanted.ecmp = static_cast<RoceOptions::Ecmp>(prng.below(5));

@@ -15,7 +15,7 @@ namespace softib::net {
 class PsnRanges {
   public:
     bool empty() const { return ranges_.empty(); }
-    /// How many numbers are in the set.
+    /// Returns how many numbers are in the set.
     std::uint32_t count() const { return count_; }
     bool contains(std::uint32_t psn) const {
         const auto at = behind(psn);
@@ -34,7 +34,7 @@ class PsnRanges {
         count_ += end - first;
         ranges_.insert(ranges_.erase(from, to), Range{first, end});
     }
-    /// Removes the lowest number, of a set that is not empty, and returns it.
+    /// Removes the lowest number and returns it. The set must not be empty.
     std::uint32_t take_first() {
         SOFTIB_CHECK(!ranges_.empty());
         Range& lowest = ranges_.front();
@@ -77,9 +77,9 @@ class PsnRanges {
   private:
     struct Range {
         std::uint32_t first = 0;
-        std::uint32_t end = 0;  ///< One behind the last.
+        std::uint32_t end = 0;  ///< One more than the last.
     };
-    /// The first range that begins behind `psn`.
+    /// Returns the first range that begins above `psn`.
     std::vector<Range>::const_iterator behind(std::uint32_t psn) const {
         return std::ranges::upper_bound(ranges_, psn, {}, &Range::first);
     }

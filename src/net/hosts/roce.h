@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What message hosts keep when they speak RoCEv2: packets have sequence numbers, a receiver answers
-// marks with notifications (CNP), a connection has a rate (DCQCN), and what is lost is sent again
-// by go-back-N or one by one. message_roce.cc is how.
+// The state of message hosts that speak RoCEv2 (message_roce.cc): packets have PSNs, a receiver
+// answers marks with notifications (CNPs), a connection has a rate (DCQCN), and what is lost is
+// sent again by go-back-N or by selective repeat.
 
 #include <cstdint>
 #include <unordered_map>
@@ -16,71 +16,76 @@
 namespace softib::net {
 
 struct RoceConfig {
-    bool selective = false;  ///< Only what was lost is sent again; else all from there on.
-    /// Selective: how many packets overtake one before it counts as lost.
+    /// Selective repeat: only lost packets are sent again. Otherwise go-back-N: all from the first
+    /// lost packet on.
+    bool selective = false;
+    /// With selective repeat: how many packets may overtake a packet before it counts as lost.
     std::uint32_t reorder_packets = 0;
-    bool reacts = true;  ///< Receivers send notifications, senders slow down by `dcqcn`.
+    bool reacts = true;  ///< Receivers send CNPs, and senders slow down by `dcqcn`.
     link::DcqcnRule dcqcn = {};
-    bool by_connection = false;  ///< Connections of one pair of ports differ in their UDP port.
+    bool by_connection = false;  ///< Connections of a pair of ports differ in their UDP port.
 };
 
-/// Bytes on the wire, with preamble and gap between frames: Ethernet 38, IPv4 20, UDP 8, BTH 12,
-/// ICRC 4.
+/// Bytes of a packet's headers on the wire, with preamble and gap between frames: Ethernet 38, IPv4
+/// 20, UDP 8, BTH 12, ICRC 4.
 inline constexpr std::uint16_t kRoceHeaderBytes = 82;
-inline constexpr std::uint16_t kRoceAckBytes = kRoceHeaderBytes + 4;            ///< AETH.
-inline constexpr std::uint16_t kRoceNotificationBytes = kRoceHeaderBytes + 16;  ///< CNP.
+inline constexpr std::uint16_t kRoceAckBytes = kRoceHeaderBytes + 4;            ///< With AETH.
+inline constexpr std::uint16_t kRoceNotificationBytes = kRoceHeaderBytes + 16;  ///< A CNP.
 
 class RoceState {
   public:
     enum class Kind : std::uint8_t {
         kData,
-        kProbe,         ///< Data that is sent again after a timeout: it is answered at once.
-        kAck,           ///< All before `psn` has come.
-        kNak,           ///< Go-back-N: send from `psn` on. Selective: `count` from there on.
-        kStatus,        ///< Selective, to a probe: all that has come, as a bitmap would tell.
-        kNotification,  ///< CNP.
+        kProbe,  ///< Data sent again after a timeout, which the receiver answers at once.
+        kAck,    ///< All packets before `psn` have come.
+        /// Asks for all packets from `psn` on; with selective repeat for `count` of them.
+        kNak,
+        /// With selective repeat, the answer to a probe: says which packets have come.
+        kStatus,
+        kNotification,  ///< A CNP.
     };
-    /// What a packet carries beside the engine's Packet.
+    /// The fields of a packet that the engine's Packet does not have.
     struct Body {
         std::uint32_t message = 0;
         std::uint32_t psn = 0;
         std::uint32_t count = 0;
         Kind kind = Kind::kData;
     };
-    /// How far a message is. Sequence numbers begin at 0 in each.
+    /// How far a message is. The PSNs of each message begin at 0.
     struct Progress {
         // The sender's.
-        std::uint32_t acked = 0;  ///< All before it has come, as far as the sender knows.
-        std::uint32_t next = 0;   ///< The next to be sent that is not in `resend`.
-        std::uint32_t high = 0;   ///< One behind the highest that was ever sent.
-        std::uint32_t rounds = 0;
-        PsnRanges resend = {};  ///< Selective.
-        TimePs moved_at = 0;    ///< When something was last sent or acknowledged.
+        std::uint32_t acked = 0;   ///< All packets before it are acknowledged.
+        std::uint32_t next = 0;    ///< PSN of the next packet to send that is not in `resend`.
+        std::uint32_t high = 0;    ///< One more than the highest PSN ever sent.
+        std::uint32_t rounds = 0;  ///< Timeouts in a row without progress.
+        PsnRanges resend = {};     ///< With selective repeat: PSNs to send again.
+        TimePs moved_at = 0;       ///< When something was last sent or acknowledged.
         // The receiver's.
-        std::uint32_t expected = 0;
-        std::uint32_t named = 0;  ///< Selective: what is missing below this was asked for.
-        PsnRanges came = {};      ///< Selective: above `expected`.
-        std::uint32_t connection = kNone;
-        bool asked = false;   ///< Go-back-N: for `expected`, and it has not come yet.
-        bool waits = false;   ///< A timer will look whether something moves.
-        bool probes = false;  ///< The next packet is a probe.
+        std::uint32_t expected = 0;  ///< The first PSN that has not come.
+        /// With selective repeat: the receiver has asked for all that is missing below this PSN.
+        std::uint32_t named = 0;
+        PsnRanges came = {};  ///< With selective repeat: PSNs above `expected` that have come.
+        std::uint32_t connection = kNone;  ///< Place of its connection in connections_, if known.
+        /// With go-back-N: the receiver has asked for `expected`, which has not come yet.
+        bool asked = false;
+        bool waits = false;   ///< A timer is set that looks for progress.
+        bool probes = false;  ///< The next packet is sent as a probe.
     };
-    /// Of a connection that has received a mark.
+    /// The state of a connection that has received a mark.
     struct Connection {
         link::Dcqcn rate;
-        TimePs next_at = 0;             ///< It sends nothing before.
-        TimePs notification_after = 0;  ///< Its receiver sends no notification before.
-        // Messages that wait until it may send, and whether a timer will wake the first.
-        std::uint32_t parked_head = kNone;
-        std::uint32_t parked_tail = kNone;
-        bool timed = false;
+        TimePs next_at = 0;                 ///< The sender sends nothing before.
+        TimePs notification_after = 0;      ///< The receiver sends no CNP before.
+        std::uint32_t parked_head = kNone;  ///< First message that waits until it may send.
+        std::uint32_t parked_tail = kNone;  ///< Last message that waits until it may send.
+        bool timed = false;                 ///< A timer is set that wakes the first of them.
     };
 
     explicit RoceState(const RoceConfig& config) : config_(config) {}
 
     const RoceConfig& config() const { return config_; }
     Progress& progress(std::uint32_t message) { return progress_[message]; }
-    /// Message numbers are used again.
+    /// Makes room for the progress of a message. Numbers of messages are used again after end().
     void begin(std::uint32_t message) {
         if (message >= progress_.size()) {
             progress_.resize(message + 1);
@@ -99,12 +104,14 @@ class RoceState {
         return place;
     }
     const Body& body(const Packet& packet) const { return bodies_[packet.body]; }
+    /// Returns the body of a packet and frees its place.
     Body take_body(const Packet& packet) {
         free_bodies_.push_back(packet.body);
         return bodies_[packet.body];
     }
 
-    /// nullptr: nothing of it was ever marked.
+    /// Returns the state of the connection `key`, and keeps its place in `of`; nullptr if no packet
+    /// of the connection was ever marked.
     Connection* find(std::uint64_t key, Progress& of) {
         if (of.connection == kNone && !numbers_.empty()) {
             const auto found = numbers_.find(key);
@@ -112,6 +119,7 @@ class RoceState {
         }
         return of.connection == kNone ? nullptr : &connections_[of.connection];
     }
+    /// Returns the state of the connection `key`, which is made if necessary.
     Connection& make(std::uint64_t key, Progress& of) {
         if (Connection* const known = find(key, of)) {
             return *known;
@@ -132,7 +140,7 @@ class RoceState {
     std::vector<Body> bodies_;
     std::vector<std::uint32_t> free_bodies_;
     std::vector<Connection> connections_;
-    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  ///< Only looked up.
+    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  ///< By key; never iterated.
 };
 
 }  // namespace softib::net

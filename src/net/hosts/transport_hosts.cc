@@ -13,7 +13,7 @@ namespace softib::net {
 
 namespace {
 
-constexpr std::uint8_t kTag = 2;  // Lost packets are told. Management has 1.
+constexpr std::uint8_t kTag = 2;  // The engine tells of lost packets. Management has 1.
 constexpr std::size_t kBytesMin =
     wire::Lrh::kBytes + wire::Bth::kBytes + wire::kIcrcBytes + wire::kVcrcBytes;
 
@@ -53,7 +53,8 @@ void TransportHosts::pump(Engine& net, std::uint32_t port) {
     arm(net, port);
 }
 
-/// Service levels that the HCA has something for and whose lane waits for none of its packets.
+/// Returns the service levels for which the HCA has something to send and on whose lane none of its
+/// packets waits.
 std::uint16_t TransportHosts::free_levels(const Engine& net, std::uint32_t port, const Host& host) {
     std::uint16_t levels = host.hca->ready_levels();
     if (host.busy == 0) {
@@ -74,12 +75,12 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
     const std::uint32_t body = keep(port, transmit);
     const hca::Port& own = host.hca->port();
     if ((headers.lrh.dlid.value ^ own.lid.value) >> own.lmc == 0) {
-        // It does not leave the adapter.
+        // The packet is for the same HCA, and does not leave it.
         give(net, port, bodies_[body]);
         let_go(body);
         return;
     }
-    // The ports of a switch send side by side what its own HCA has for them.
+    // What an HCA at port 0 of a switch sends goes out of several ports: no lane is busy.
     if (net.peer(port) != port) {
         host.busy =
             static_cast<std::uint16_t>(host.busy | 1U << net.first_lane(port, headers.lrh.sl));
@@ -114,8 +115,8 @@ void TransportHosts::hear_becns(Engine& net, Host& host) {
     }
 }
 
-/// A packet begins to leave: once it has, its queue pair's next one waits as long as the table
-/// says.
+/// Makes the queue pair of a packet that begins to leave wait afterwards, as long as the congestion
+/// control table says.
 void TransportHosts::slow_down(Engine& net, std::uint32_t port, Host& host, const Packet& packet) {
     if (!host.control) {
         return;
@@ -139,7 +140,7 @@ std::uint32_t TransportHosts::send_bytes(Engine& net, std::uint32_t port,
     const std::uint32_t index = new_body(port);
     Body& body = bodies_[index];
     body.raw = true;
-    // Bytes that are not there count as zeros: such a packet is refused anyhow.
+    // Bytes missing from the LRH count as zeros: such a packet is refused anyhow.
     std::array<std::uint8_t, wire::Lrh::kBytes> head{};
     std::ranges::copy(bytes.first(std::min(bytes.size(), head.size())), head.begin());
     const auto lrh = wire::parse<wire::Lrh>(std::span<const std::uint8_t, head.size()>(head));
@@ -198,7 +199,7 @@ void TransportHosts::send_packet(Engine& net, std::uint32_t port, const wire::Pa
                 .tag = kTag});
 }
 
-/// Returns a body for a packet that has just begun its way.
+/// Returns the number of a body for a packet that is about to be sent.
 std::uint32_t TransportHosts::new_body(std::uint32_t port) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(bodies_.size()));
@@ -267,7 +268,8 @@ void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& pack
     pump(net, port);
 }
 
-/// A packet of a switch's HCA leaves by another port than the HCA's own.
+/// The port argument is not used: a packet of a switch's HCA leaves by another port than the HCA's
+/// own.
 void TransportHosts::sent(Engine& net, std::uint32_t, const Packet& packet) {
     bodies_[packet.body].left = true;
     if (!bodies_[packet.body].raw) {
@@ -290,7 +292,7 @@ void TransportHosts::dropped(Engine& net, const Packet& packet) {
     const std::uint32_t port = body.port;
     let_go(packet.body);
     if (never_left) {
-        // The port went down: what comes next is lost as well, and the transport finds out.
+        // The port is down. The next packets are lost as well, and the transport finds out.
         free_lane(hosts_[port], packet);
         pump(net, port);
     }
@@ -305,7 +307,7 @@ void TransportHosts::timer(Engine& net, std::uint32_t port, std::uint32_t) {
     pump(net, port);
 }
 
-/// A timer that is not needed any more finds nothing to do.
+/// Does not cancel timers: one that is not needed any more finds nothing to do.
 void TransportHosts::arm(Engine& net, std::uint32_t port) {
     Host& host = hosts_[port];
     const std::uint64_t due_ns = host.hca->next_timeout_ns();

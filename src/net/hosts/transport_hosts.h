@@ -2,9 +2,9 @@
 #pragma once
 
 // HCAs with the transport of core/hca at the ends of a network. An HCA hands over one packet of
-// a lane at a time, when the one before has begun to leave: what waits, waits in its queue pairs.
-// Payload is copied when it leaves the sender's memory and placed when it arrives; memory without
-// bytes travels as a length.
+// a lane at a time, when the one before has begun to leave; all else waits in its queue pairs.
+// Payload is copied when it leaves the sender's memory, and placed when it arrives. Of memory
+// without bytes only the length travels.
 
 #include <cstdint>
 #include <deque>
@@ -23,60 +23,63 @@ class TransportHosts {
   public:
     virtual ~TransportHosts() = default;
 
-    /// The HCA must outlive the network. One per port of an HCA.
+    /// Puts an HCA at a port, at most one for each port. The HCA must outlive the network.
     void attach(std::uint32_t port, hca::Hca& hca);
 
-    /// After something was posted to the HCA of a port, or changed in it.
+    /// Sends what the HCA of a port has to send. Callers must call it after something was posted to
+    /// the HCA, or changed in it.
     void pump(Engine& net, std::uint32_t port);
 
-    /// Sends arbitrary bytes as a packet, as a port that keeps no rule would; the HCA of the port
-    /// goes on sending. Returns the number of the packet's body.
+    /// Sends arbitrary bytes as a packet, as a port that breaks the rules could; the HCA of the
+    /// port goes on sending. Returns the number of the packet's body.
     std::uint32_t send_bytes(Engine& net, std::uint32_t port, std::span<const std::uint8_t> bytes);
 
-    /// A whole packet that comes in from elsewhere, at a port without an HCA.
+    /// Sends a whole packet that came from elsewhere, from a port without an HCA.
     void send_packet(Engine& net, std::uint32_t port, const wire::Packet& packet);
 
-    /// As a manager wrote it into the port: its queue pairs slow down by it when they hear that
-    /// they make congestion.
+    /// Sets the congestion control that a manager wrote into a port: its queue pairs slow down by
+    /// it when they hear that they cause congestion.
     void control_congestion(std::uint32_t port, const link::InjectionControl& control);
 
-    /// nullptr: nothing was written.
+    /// Returns the congestion control of a port; nullptr if none was written.
     const link::InjectionControl* injection(std::uint32_t port) const {
         return port < hosts_.size() ? hosts_[port].control.get() : nullptr;
     }
 
-    /// The partition of a packet in the network.
+    /// Returns the P_Key of a packet in the network.
     PKey pkey_of(const Packet& packet) const { return body(packet).headers.bth.p_key; }
 
-    // For the network.
+    // Called by the network (network.h).
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
     void copied(Engine& net, const Packet& packet, std::uint32_t more);
     void dropped(Engine& net, const Packet& packet);
 
-    /// What is kept of a packet while it is in the network.
+    /// What the hosts keep of a packet while it is in the network.
     struct Body {
         wire::PacketHeaders headers;
-        std::unique_ptr<std::uint8_t[]> room;  ///< For kBodyBytes, made when first needed.
+        /// kBodyBytes for the payload; made when first needed.
+        std::unique_ptr<std::uint8_t[]> room;
         std::uint32_t length = 0;
-        bool has_bytes = false;  ///< Else `length` is all there is.
-        bool left = false;       ///< Has begun to leave
-        std::uint32_t port = 0;  ///< the port that sent it,
-        Qpn source{};            ///< of this queue pair.
-        bool raw = false;        ///< Not made by the HCA,
-        bool unknown = false;    ///< and its headers are in vain.
-        std::uint32_t uses = 0;  ///< Packets in the network that are copies of it.
+        bool has_bytes = false;  ///< `room` has the payload; otherwise only its length is known.
+        bool left = false;       ///< The packet has begun to leave its port.
+        std::uint32_t port = 0;  ///< The port that sent it.
+        Qpn source{};            ///< The queue pair that sent it.
+        bool raw = false;        ///< No HCA made it: it is from send_bytes() or send_packet().
+        bool unknown = false;    ///< No transport knows its headers.
+        std::uint32_t uses = 0;  ///< Packets in the network that have this body.
 
         hca::Payload payload() const;
     };
     const Body& body(const Packet& packet) const { return bodies_[packet.body]; }
-    /// Returns the memory of bodies, while no packet has one.
+    /// Frees the memory of bodies if no packet has one.
     void give_back();
+    /// Returns how many bodies are in use.
     std::size_t bodies() const { return bodies_.size() - free_.size(); }
     bool is_raw(const Packet& packet) const { return bodies_[packet.body].raw; }
-    /// Packets to the agents of switches, which are not here, and those of send_bytes whose check
-    /// sums are right but whose headers no transport knows. Nobody answers them.
+    /// Returns how many packets no HCA took: those to the agents of switches, which are not here,
+    /// and those of send_bytes() whose CRCs are right but whose headers no transport knows.
     std::uint64_t unknown() const { return unknown_; }
 
   protected:
@@ -84,13 +87,14 @@ class TransportHosts {
 
     /// Returns the time of the transports: the network's, unless a subclass has another.
     virtual std::uint64_t now_ns(const Engine& net) const { return net.now() / link::kPsPerNs; }
-    /// Sets a timer at which the HCA of this port is told the time: its next_timeout_ns().
+    /// Sets a timer for the next_timeout_ns() of a port's HCA, at which the HCA is told the time.
     virtual void arm(Engine& net, std::uint32_t port);
-    /// Before the HCA of a port is given a packet.
+    /// Called before the HCA of a port is given a packet.
     virtual void before_packet(std::uint32_t, const wire::PacketHeaders&) {}
+    /// Called after the HCA of a port was given a packet.
     virtual void after_packet(std::uint32_t, const wire::PacketHeaders&) {}
 
-    /// A packet that uses the body is gone.
+    /// Notes that a packet with this body is gone, and frees the body if it was the last.
     void let_go(std::uint32_t body);
     hca::Hca* hca_at(std::uint32_t port) const {
         return port < hosts_.size() ? hosts_[port].hca : nullptr;
@@ -99,10 +103,11 @@ class TransportHosts {
   private:
     struct Host {
         hca::Hca* hca = nullptr;
-        std::uint16_t busy = 0;    ///< Bit n: a packet of its own waits to leave on lane n.
-        TimePs armed_at = kNever;  ///< The earliest timer under way.
-        std::unique_ptr<link::InjectionControl> control;           ///< None: nobody slows down.
-        std::unordered_map<std::uint32_t, link::Injection> flows;  ///< By QPN: those that did.
+        std::uint16_t busy = 0;    ///< Bit n: a packet of the HCA waits to leave on lane n.
+        TimePs armed_at = kNever;  ///< Time of the earliest timer that is set.
+        std::unique_ptr<link::InjectionControl> control;  ///< nullptr: no queue pair slows down.
+        /// By QPN: queue pairs that got a BECN.
+        std::unordered_map<std::uint32_t, link::Injection> flows;
     };
     static std::uint16_t free_levels(const Engine& net, std::uint32_t port, const Host& host);
     static void free_lane(Host& host, const Packet& packet) {
@@ -117,7 +122,7 @@ class TransportHosts {
     static std::span<std::uint8_t> room_for(Body& body, std::uint32_t length);
 
     std::vector<Host> hosts_;  ///< By port.
-    std::deque<Body> bodies_;  ///< They stay where they are.
+    std::deque<Body> bodies_;  ///< A deque, so that bodies stay where they are.
     std::vector<std::uint32_t> free_;
     std::uint64_t unknown_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The transport over links and switches: what the one loses the other brings, once and in order.
+// The transport over links and switches: what links lose the transport delivers, once and in order.
 #include "net/hosts/transport_hosts.h"
 
 #include <gtest/gtest.h>

@@ -8,8 +8,9 @@ namespace softib::net {
 
 namespace {
 
-constexpr std::uint32_t kSends = 64;  ///< That wait for their acknowledgement, of a queue pair.
-/// Completions are taken after each packet, and one packet acknowledges no more than these.
+constexpr std::uint32_t kSends = 64;  ///< Most unacknowledged sends of a queue pair.
+/// Room in the completion queue. The host polls it after each packet, which completes fewer
+/// requests than this.
 constexpr std::uint32_t kCompletions = 4 * kSends;
 
 }  // namespace
@@ -55,7 +56,7 @@ std::size_t AggregationHost::receive() {
         }
     }
     while (hca_.poll_event()) {
-        // What they tell of a connection, its completions tell as well.
+        // Events are dropped: a connection that fails also shows in its completions.
     }
     while (auto departure = node_.poll_transmit()) {
         departures_.push_back(std::move(*departure));

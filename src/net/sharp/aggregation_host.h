@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// An aggregation node at the port 0 of a switch: the tables that a manager writes, the node that
+// An aggregation node at port 0 of a switch: the tables that a manager writes, the node that
 // reduces by them, and the HCA whose queue pairs the tables describe.
 
 #include <cstddef>
@@ -19,20 +19,21 @@ namespace softib::net {
 
 class AggregationHost {
   public:
-    /// The tables outlive it.
+    /// `tables` must outlive the host.
     explicit AggregationHost(sharp::AggregationTables& tables);
 
     hca::Hca& hca() { return hca_; }
-    /// Opens and closes queue pairs as the tables say now. The HCA's port is set before.
+    /// Opens and closes queue pairs as the tables say now. The HCA's port must be set before.
     void follow_tables();
-    /// After the HCA has handled a packet: reduces. Returns how many packets are to be sent.
+    /// Takes what the HCA has received, and reduces. Must be called after the HCA has handled a
+    /// packet. Returns how many further packets wait for transmit().
     std::size_t receive();
-    /// Sends the first ones of those that receive() found; then the HCA has packets.
+    /// Passes the first `packets` of the packets that wait to the HCA.
     void transmit(std::size_t packets);
-    /// Returns the queue pairs that have given up since the last time: their peers do not answer.
+    /// Returns the queue pairs that have given up since the last call: their peers do not answer.
     std::vector<Qpn> take_lost() { return std::exchange(lost_, {}); }
     const sharp::AggregationNode& node() const { return node_; }
-    /// What the node and the transport below it have counted since they were made.
+    /// Returns what the node and the transport below it have counted since they were made.
     wire::SharpPerformanceCounters counters() const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An aggregation node with its transport: what strangers and malicious children send changes
-// nothing, and a child that does not answer any more is reported.
+// Tests of an aggregation node with its transport: packets of strangers and of malicious children
+// change nothing, and a child that stops answering is reported.
 #include "net/sharp/aggregation_host.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class AggregationHostTest : public testing::Test {
         host_.follow_tables();
     }
 
-    /// A packet as a child's HCA would send it next.
+    /// Returns the headers of the packet that a child's HCA would send next.
     wire::PacketHeaders next_of(std::size_t child) {
         wire::PacketHeaders headers;
         headers.lrh.slid = Lid{static_cast<std::uint16_t>(child + 1)};
@@ -55,7 +55,7 @@ class AggregationHostTest : public testing::Test {
         headers.bth.a = true;
         return headers;
     }
-    /// Returns how many packets the node has to send then.
+    /// Gives the node a packet. Returns how many packets the node has to send then.
     std::size_t give(const wire::PacketHeaders& headers, std::span<const std::uint8_t> bytes) {
         host_.hca().handle_packet(headers, hca::Payload(bytes), now_ns_);
         const std::size_t packets = host_.receive();
@@ -67,7 +67,7 @@ class AggregationHostTest : public testing::Test {
         ++psns_[child];
         return give(headers, bytes);
     }
-    /// Whatever the HCA has to say goes nowhere.
+    /// Drops all packets that the HCA sends.
     void send_all() {
         hca::Transmit out;
         while (host_.hca().poll_transmit(out, now_ns_)) {
@@ -96,13 +96,13 @@ class AggregationHostTest : public testing::Test {
     std::array<std::uint32_t, kChildren> psns_{};
 };
 
-/// Bytes of chance, or a packet of the group that is wrong in one thing.
+/// Returns random bytes, or a packet of the group with one wrong field.
 std::vector<std::uint8_t> malformed(Prng& prng, std::vector<std::uint8_t> right) {
     if (prng.chance(1, 4)) {
         right.resize(prng.below(80));
         std::ranges::generate(right, [&] { return static_cast<std::uint8_t>(prng.next()); });
         if (!right.empty()) {
-            right[0] = static_cast<std::uint8_t>(right[0] & 0x0F);  // No version.
+            right[0] = static_cast<std::uint8_t>(right[0] & 0x0F);  // Version 0 does not exist.
         }
         return right;
     }
@@ -132,14 +132,14 @@ std::vector<std::uint8_t> malformed(Prng& prng, std::vector<std::uint8_t> right)
             header.reduce_op = static_cast<std::uint8_t>(12 + any() % 4);
             break;
         default:
-            header.contributes = false;  // But there is a payload.
+            header.contributes = false;  // The packet has a payload all the same.
             break;
     }
     wire::emit(header, std::span(right));
     return right;
 }
 
-/// Makes a child's next packet one that its connection does not allow.
+/// Changes a child's next packet so that its connection does not allow it.
 void forge(Prng& prng, wire::PacketHeaders& headers) {
     switch (prng.below(6)) {
         case 0:
@@ -154,7 +154,7 @@ void forge(Prng& prng, wire::PacketHeaders& headers) {
         case 3:
             headers.bth.opcode = opcode(wire::Transport::kUd, wire::Operation::kSendOnly);
             break;
-        case 4:  // A number that was there before.
+        case 4:  // A PSN that has been used before.
             headers.bth.psn =
                 Psn{(headers.bth.psn.value - 1 - static_cast<std::uint32_t>(prng.below(1000))) &
                     0xFFFFFF};
@@ -172,11 +172,11 @@ TEST_F(AggregationHostTest, AMillionHostilePacketsChangeNothing) {
     int discards = 0;
     for (int i = 0; i < kHostilePackets; ++i) {
         const std::size_t child = prng.below(kChildren);
-        if (prng.chance(1, 2)) {  // Whoever sends it: the transport refuses it.
+        if (prng.chance(1, 2)) {  // A forged packet: the transport refuses it.
             wire::PacketHeaders headers = next_of(child);
             forge(prng, headers);
             ASSERT_EQ(give(headers, right), 0U) << i;
-        } else {  // By a child's own connection: the node refuses it.
+        } else {  // A malformed packet on a child's own connection: the node refuses it.
             ++discards;
             ASSERT_EQ(give_next(child, malformed(prng, right)), 0U) << i;
         }

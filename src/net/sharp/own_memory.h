@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The memory of an HCA whose only program is the one that owns the HCA: an address is its own
-// place, and no key is looked at. Nothing from a wire reaches it but the bytes of SENDs, which go
-// where a receive request says.
+// The memory of an HCA that serves only the process in which it runs: an address is a pointer, and
+// L_Keys are not checked. A peer can write into this memory only by SENDs, whose bytes go where a
+// receive request says.
 
 #include <cstring>
 #include <optional>

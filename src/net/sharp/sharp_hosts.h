@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The ends of a fabric in which SHARP works: members of a group at hosts' ports, aggregation nodes
-// at the port 0 of switches. Nodes take a time for each packet.
+// The ends of a simulated network with SHARP: members of a group at the ports of hosts, aggregation
+// nodes at port 0 of switches. A node takes some time for each packet.
 
 #include <cstdint>
 #include <deque>
@@ -20,27 +20,31 @@ class SharpHosts final : public TransportHosts {
   public:
     explicit SharpHosts(TimePs node_ps) : node_ps_(node_ps) {}
 
-    /// Before anything else; the network outlives it.
+    /// Sets the network, which must outlive the hosts. Must be called first.
     void join(Engine& net) { net_ = &net; }
     void add_node(std::uint32_t port, sharp::AggregationTables& tables, const hca::Port& at);
-    /// A member that is connected by `context` to the node above it.
     struct MemberInit {
         hca::Port at{};
-        wire::SharpQpcConfig context{};
+        wire::SharpQpcConfig context{};  ///< The member's connection to the node above it.
         std::uint16_t tree = 0;
         std::uint32_t group = 0;
         sharp::FragmentRule rule{};
     };
+    /// Adds a member. Returns false if its HCA refuses the connection.
     bool add_member(std::uint32_t port, const MemberInit& init);
+    /// Opens and closes queue pairs of all nodes as their tables say now.
     void follow_tables();
 
-    /// The member at a port begins a task at some time.
+    /// Makes the member at a port begin a task at time `at`.
     void begin(std::uint32_t port, TimePs at, const sharp::TreeMember::Task& task);
-    std::uint32_t done() const { return done_; }     ///< Tasks of all members,
-    TimePs last_done() const { return last_done_; }  ///< of which the last one ended then.
+    /// Returns how many tasks of all members have ended.
+    std::uint32_t done() const { return done_; }
+    /// Returns when the last of the ended tasks ended.
+    TimePs last_done() const { return last_done_; }
+    /// Returns whether a connection has given up, or a node has refused a packet.
     bool failed() const { return failed_; }
 
-    // For the network, beside those of TransportHosts.
+    /// Handles a timer of a port; the network calls it.
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
 
   private:
@@ -54,12 +58,13 @@ class SharpHosts final : public TransportHosts {
         sharp::TreeMember member;
         Qpn qpn;
     };
+    /// What is at a port: a node or a member.
     struct End {
         std::unique_ptr<AggregationHost> node;
         std::unique_ptr<Member> member;
-        std::deque<std::pair<TimePs, std::size_t>> due;  ///< Packets of a node, by time.
+        std::deque<std::pair<TimePs, std::size_t>> due;  ///< When how many packets leave a node.
     };
-    static constexpr std::uint32_t kSharpTimer = 1;  ///< TransportHosts has 0.
+    static constexpr std::uint32_t kSharpTimer = 1;  ///< Number of our timer; TransportHosts has 0.
 
     void after_packet(std::uint32_t port, const wire::PacketHeaders& headers) override;
     void send_from(Member& member);
@@ -68,7 +73,7 @@ class SharpHosts final : public TransportHosts {
 
     TimePs node_ps_;
     Engine* net_ = nullptr;
-    std::vector<End> ends_;  ///< By port.
+    std::vector<End> ends_;  ///< Ends by port.
     std::uint32_t done_ = 0;
     TimePs last_done_ = 0;
     bool failed_ = false;

@@ -23,9 +23,11 @@ namespace {
 using sharp::Error;
 
 constexpr std::uint32_t kMemberQpn = 0x800000;
-/// A switch's ports all reach its node at their own speed: 64 bytes in a time that does not count.
+/// Time of 64 bytes from a switch to its node. It is next to nothing, so that all ports of the
+/// switch reach the node at their own speed.
 constexpr std::uint32_t kNodeBlockPs = 1;
-/// While all vectors together have no more bytes, each member has one of its own.
+/// Each member has a vector of its own if all of them together have at most this many bytes; else
+/// they share one.
 constexpr std::uint64_t kOwnVectorsMax = 256U << 20;
 
 std::string refused(const char* what, Error error) {
@@ -90,7 +92,7 @@ class SharpRun {
         }
     }
 
-    /// Hands the manager's MADs to the nodes, until it has nothing to say.
+    /// Moves MADs between the manager and the nodes, until the manager has none to send.
     void talk() {
         while (auto packet = manager_.poll_transmit(0)) {
             const auto found = tables_.find(packet->dlid);
@@ -140,7 +142,8 @@ class SharpRun {
         return {};
     }
 
-    /// A member's queue pair is the other end of the one that its leaf has for it.
+    /// Connects the members: a member's queue pair is the other end of the one that its leaf switch
+    /// has for it.
     std::expected<void, std::string> add_members() {
         const sharp::JobState& job = *manager_.job(job_);
         std::map<Lid, std::pair<Lid, wire::SharpQpcConfig>> ends;
@@ -178,14 +181,14 @@ class SharpRun {
 
     bool streams() const { return task_.bytes >= task_.stream_from; }
 
-    /// What a member contributes at a place. Small numbers, so that no type of element overflows.
+    /// Returns what a member contributes as an element: 0 or 1, so that few sums overflow.
     std::uint8_t value(std::uint32_t rank, std::uint64_t element) const {
         return static_cast<std::uint8_t>(own_vectors() ? (rank + element) % 2 : element % 2);
     }
     bool own_vectors() const { return task_.bytes * members_ <= kOwnVectorsMax; }
 
-    /// All members give and take the whole vector. Where they share one, a result is written only
-    /// after all have sent what was there.
+    /// Begins the all-reduce at all members. They may share one vector, because a part of the
+    /// result is written only after all members have sent that part.
     void begin() {
         const std::size_t element = task_.reduction.element_bytes();
         vectors_.resize(own_vectors() ? members_ : 1);
@@ -209,7 +212,7 @@ class SharpRun {
         }
     }
 
-    /// The vector that hosts would compute: the members' in the order of their ranks.
+    /// Returns the vector that hosts would compute, if they reduced in the order of their ranks.
     std::vector<std::byte> expected() const {
         const std::size_t element = task_.reduction.element_bytes();
         std::vector<std::byte> sum(task_.bytes);
@@ -256,7 +259,7 @@ class SharpRun {
     SharpTask task_;
     routing::Graph graph_;
     routing::Lfts lfts_;
-    std::map<Lid, std::unique_ptr<sharp::AggregationTables>> tables_;  ///< Of switches.
+    std::map<Lid, std::unique_ptr<sharp::AggregationTables>> tables_;  ///< Tables of the switches.
     std::vector<std::vector<std::byte>> vectors_;
     Fabric<SharpHosts> fabric_;
     sharp::Manager manager_;

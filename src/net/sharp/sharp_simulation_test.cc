@@ -35,10 +35,10 @@ TEST(SharpSimulation, TimeGrowsWithTheDepthAndNotWithTheMembers) {
     EXPECT_EQ(half.depth, 2U);
     EXPECT_EQ(all.depth, 2U);
     EXPECT_EQ(deep.depth, 3U);
-    // Packets that reach a node together come one by one: a picosecond each.
+    // Packets that reach a node at the same time are taken one by one, a picosecond each.
     EXPECT_NEAR(static_cast<double>(few.took_ps), static_cast<double>(all.took_ps), 100.0);
     EXPECT_NEAR(static_cast<double>(half.took_ps), static_cast<double>(all.took_ps), 100.0);
-    // One level more: a node on the way up, and one on the way down.
+    // One more level adds a node on the way up, and one on the way down.
     EXPECT_GT(deep.took_ps, all.took_ps + 2 * SharpTask{}.node_ps);
     EXPECT_LT(deep.took_ps, all.took_ps + 2 * SharpTask{}.node_ps + 600'000);
 }
@@ -64,7 +64,7 @@ TEST(SharpSimulation, AStreamRunsCloseToTheRateOfTheLinks) {
     const double link = 1e12 * 64 / link::ps_per_block(topo::Generation::kNdr, topo::Width::k4x);
     EXPECT_GT(rate, 0.90 * link);
     EXPECT_LT(rate, link);
-    // A ring sends 2(n-1)/n of the vector: it cannot be faster than this.
+    // The stream is 1.6 times as fast as a ring can be, which sends 2(n-1)/n of the vector.
     EXPECT_GT(rate, 1.6 * link * 16 / (2 * 15));
 }
 

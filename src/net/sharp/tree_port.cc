@@ -12,7 +12,7 @@ bool TreePort::open(const wire::SharpQpcConfig& context) {
                            .max_send_wr = config_.sends,
                            .max_recv_wr = kReceives,
                            .signal_all = true,
-                           // A receive request is back before the next packet is looked at.
+                           // A receive request is posted again before the next packet is handled.
                            .end_to_end_credits = false};
     if (!hca_.create_qp(init, context.qpn)) {
         return false;

@@ -4,7 +4,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* MPI counts in int: bytes go as units of this many. Crossings are multiples of it. */
+/* Bytes are counted in units of this size, because MPI counts in int. All sizes are multiples. */
 enum { kUnitBytes = 8 };
 
 static int g_size;
@@ -42,7 +42,8 @@ void softib_mpi_sizes(uint64_t* sizes) {
     free(theirs);
 }
 
-/* Fills counts and places, in units; the caller frees `counts`. */
+/* Returns the counts of all processes, in units, which the caller must free. `*places` becomes the
+ * offsets, in units. */
 static int* runs_of(const uint64_t* sizes, int** places) {
     int* counts = calloc(2 * (size_t)g_size, sizeof *counts);
     if (counts == NULL) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #pragma once
 
-/* What libsoftib_mpi.so offers: the few calls of an MPI by which the processes of a job carry the
- * parts of one fabric. It is a library of its own, opened where a simulation runs under mpirun, so
- * that nothing else of softib needs an MPI. */
+/* The interface of libsoftib_mpi.so: the few MPI calls that the processes of a job need when each
+ * simulates one part of a fabric. It is a library of its own, opened only when a simulation runs
+ * under mpirun, so that nothing else in softib needs an MPI. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,15 +12,16 @@
 extern "C" {
 #endif
 
-/* Joins the job; 0, or the MPI's error. */
+/* Joins the job. Returns 0, or the MPI's error. */
 int softib_mpi_join(int* rank, int* size);
 void softib_mpi_leave(void);
-/* The least of all processes' values. */
+/* Returns the least of all processes' values. */
 uint64_t softib_mpi_least(uint64_t mine);
-/* Tells every process how many bytes it will get from each: `sizes` has an entry for each process,
- * before the call what goes there, after it what comes from there. */
+/* Exchanges one number with every process. sizes[rank] is the number for that process before the
+ * call, and the number from it after the call: the bytes that softib_mpi_swap() will send. */
 void softib_mpi_sizes(uint64_t* sizes);
-/* Sends `out` (runs of out_sizes[rank] bytes) and fills `in` (runs of in_sizes[rank] bytes). */
+/* Exchanges data with every process: sends `out`, which has out_sizes[rank] bytes for each, and
+ * fills `in`, which gets in_sizes[rank] bytes from each. */
 void softib_mpi_swap(const void* out, const uint64_t* out_sizes, void* in,
                      const uint64_t* in_sizes);
 
