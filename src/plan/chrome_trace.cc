@@ -11,7 +11,7 @@ double micros_of(TimePs time) {
     return static_cast<double>(time) * 1e-6;
 }
 
-/// A name inside quotes: names of traces may be any bytes.
+/// Returns a name that is safe between quotes of JSON: names in traces may have any bytes.
 std::string quotable(std::string_view name) {
     std::string text;
     for (const char c : name) {

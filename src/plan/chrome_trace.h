@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Timelines for chrome://tracing and Perfetto: processes with rows, and spans of time on them.
+// Writes timelines for chrome://tracing and Perfetto: processes with rows, and spans of time on
+// the rows.
 
 #include <cstdint>
 #include <string>
@@ -11,12 +12,14 @@
 
 namespace softib::plan {
 
+/// A timeline in Chrome's trace event format. A process and its rows are known by their numbers.
 class ChromeTrace {
   public:
     void name_process(std::uint32_t process, std::string_view name);
     void name_row(std::uint32_t process, std::uint32_t row, std::string_view name);
     void span(std::uint32_t process, std::uint32_t row, std::string_view name,
               std::string_view category, TimePs start, TimePs end);
+    /// Returns the timeline as JSON.
     std::string text() const {
         return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + lines_ + "\n]}\n";
     }

@@ -11,7 +11,7 @@ namespace softib::plan {
 
 namespace {
 
-// Parts of the run: from here on a link is full, or without credits.
+// From these parts of the run on, a link counts as full, or as without credits.
 constexpr double kFull = 0.1;
 constexpr double kBlocked = 0.05;
 constexpr std::size_t kTreesMax = 8;
@@ -24,7 +24,7 @@ std::string counted(std::uint64_t n, std::string_view what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-/// Grows one tree: which links and flows belong to it.
+/// Finds the links and flows that belong to a tree.
 class Grower {
   public:
     Grower(std::span<const net::LinkLoad> links, const FlowPaths& paths, TimePs duration)
@@ -34,7 +34,7 @@ class Grower {
         CongestionTree tree{.root = root};
         std::vector<std::uint8_t> in_tree(links_.size());
         in_tree[root] = 1;
-        // Links behind links: a few rounds reach the ends of any fabric.
+        // Each round adds the links behind those found so far.
         for (bool grows = true; grows;) {
             grows = false;
             for (std::size_t flow = 0; flow < paths_.count(); ++flow) {
@@ -46,7 +46,8 @@ class Grower {
     }
 
   private:
-    /// From a link of the tree back along the flow's path, as long as there are no credits.
+    /// Adds the links of a flow's path that lie directly behind the tree and have no credits.
+    /// Returns whether there was one.
     bool climb(std::size_t flow, std::vector<std::uint8_t>& in_tree, CongestionTree& tree) {
         const std::span<const std::uint32_t> path = paths_.links(flow);
         bool grown = false;

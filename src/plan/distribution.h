@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A set of numbers in order: percentiles, mean, histogram.
+// A sorted set of numbers, with its percentiles, mean and histogram.
 
 #include <cstdint>
 #include <vector>
@@ -18,17 +18,19 @@ class Distribution {
     double min() const { return values_.empty() ? 0 : values_.front(); }
     double max() const { return values_.empty() ? 0 : values_.back(); }
     double mean() const { return mean_; }
-    /// The smallest value that so many percent do not exceed; 0 if there is none.
+    /// Returns the smallest value that `percent` percent of the values do not exceed; 0 if there
+    /// are no values.
     double percentile(double percent) const;
-    /// In ascending order.
+    /// Returns the values in ascending order.
     const std::vector<double>& values() const { return values_; }
 
     struct Bin {
         double from = 0;
-        double to = 0;  ///< Not included, but for the last one.
+        double to = 0;  ///< Upper limit; only the last bin includes a value equal to it.
         std::uint64_t count = 0;
     };
-    /// At most `bins` of equal ratio, from the smallest value to the largest.
+    /// Returns at most `bins` bins from the smallest value to the largest, each wider than the one
+    /// before by the same factor.
     std::vector<Bin> histogram(std::uint32_t bins) const;
 
   private:

@@ -61,7 +61,7 @@ std::expected<std::vector<std::uint32_t>, std::string> Ends::find_list(
         const std::size_t comma = std::min(list.find(','), list.size());
         const std::string_view item = trimmed(list.substr(0, comma));
         list.remove_prefix(std::min(comma + 1, list.size()));
-        // Names may have a dash themselves.
+        // A name may itself have a dash; only an unknown name is taken for a range.
         const std::size_t dash = number_.contains(item) ? item.npos : item.find('-');
         const auto first = find(item.substr(0, dash));
         const auto last = dash == item.npos ? first : find(item.substr(dash + 1));

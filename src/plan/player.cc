@@ -26,7 +26,8 @@ Player::~Player() {
     model_.set_listener(nullptr);
 }
 
-/// Closed loop: as many as may be under way at once. Open loop: all, each at its time.
+/// Sends the first messages of a traffic: in a closed loop as many as may be under way at once, in
+/// an open loop all, each at its time.
 void Player::begin(std::uint32_t traffic) {
     Schedule& schedule = schedules_[traffic];
     const bool open = schedule.traffic().rate != 0;
@@ -64,7 +65,8 @@ void Player::send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at) {
 
 void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) {
     if (player_of(tag) != number_) {
-        deliveries_.push_back({tag, at});  // Nothing else is told away from the sender.
+        // A receiver's model reports deliveries only; all else is reported to the sender's.
+        deliveries_.push_back({tag, at});
         pass_on(tag, at);
         return;
     }
@@ -85,13 +87,13 @@ void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs a
     }
 }
 
-/// A message has come: if its receiver waits for it, that sends the next of its own.
+/// Sends the next message of a receiver that passes on, now that a message has come to it.
 void Player::pass_on(std::uint64_t tag, TimePs at) {
     const std::uint32_t known = sender_of(tag);
     if (known == 0) {
         return;
     }
-    // The last of several traffics that begin with one number is the one that has senders.
+    // If several traffics have the same first sender, only the last of them has numbered senders.
     const auto after = std::ranges::upper_bound(first_senders_, known);
     const auto traffic = static_cast<std::uint32_t>(after - first_senders_.begin() - 1);
     const Schedule& schedule = schedules_[traffic];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Plays traffic on a model and keeps what became of every message. The model is run from outside in
-// steps, so that whoever runs it can show progress or stop early.
+// Plays traffic on a model of the network and records what became of every message. The caller runs
+// the model in steps, so that it can show progress or stop early.
 
 #include <cstdint>
 #include <vector>
@@ -13,23 +13,23 @@
 namespace softib::plan {
 
 struct MessageRecord {
-    std::uint32_t traffic = 0;  ///< Which of those that are played.
-    std::uint32_t from = 0;     ///< End port.
-    std::uint32_t to = 0;       ///< End port.
-    std::uint32_t sender = 0;   ///< Of the schedule.
+    std::uint32_t traffic = 0;  ///< Position of its schedule among those that are played.
+    std::uint32_t from = 0;     ///< Sending end port.
+    std::uint32_t to = 0;       ///< Receiving end port.
+    std::uint32_t sender = 0;   ///< Number of the sender in the schedule.
     std::uint64_t bytes = 0;
     TimePs started_at = 0;
     TimePs delivered_at = kNever;
-    TimePs ended_at = kNever;  ///< Acknowledged, or given up.
+    TimePs ended_at = kNever;  ///< When the sender had its acknowledgement, or gave up.
     bool failed = false;
 };
 
-/// A message of another player that was delivered here.
+/// A delivery, at an end port of this player's model, of a message that another player sent.
 struct Delivery {
     std::uint64_t tag = 0;
     TimePs at = 0;
 };
-/// What one of several players knows.
+/// What one of several players has recorded.
 struct PlayerRecords {
     std::vector<MessageRecord> messages = {};
     std::vector<Delivery> deliveries = {};
@@ -37,28 +37,30 @@ struct PlayerRecords {
 
 class Player : public net::MessageListener {
   public:
-    /// The model stays the caller's and outlives this. It plays what senders do that the model has:
-    /// where models of the parts of a fabric play one traffic together, each has a player with a
-    /// number of its own.
+    /// Begins the schedules on a model, which the caller owns and which must outlive the player.
+    /// Only senders whose end port the model has take part: where models of parts of a fabric play
+    /// one traffic together, each of them has a player with a number of its own.
     Player(net::Model& model, std::vector<Schedule> schedules, std::uint32_t number = 0);
     Player(const Player&) = delete;
     Player& operator=(const Player&) = delete;
     ~Player() override;
 
-    /// As Model::run_some.
+    /// Runs the model, as Model::run_some does.
     bool run_some(TimePs until, std::uint32_t events_max) {
         return model_.run_some(until, events_max);
     }
     const net::Model& model() const { return model_; }
     const std::vector<Schedule>& schedules() const { return schedules_; }
-    /// In the order in which they were begun.
+    /// Returns all messages in the order in which they were begun.
     const std::vector<MessageRecord>& messages() const { return messages_; }
     std::uint64_t messages_planned() const;
     std::uint64_t bytes_planned() const;
+    /// Returns the number of messages that were acknowledged or given up.
     std::uint64_t ended() const { return ended_; }
 
     PlayerRecords records() const { return {messages_, deliveries_}; }
-    /// From now on knows what all players of one run know; their records are by number.
+    /// Replaces the player's messages by those of all players of the run. `all` has the records of
+    /// each player at the player's number.
     void take_records(std::vector<PlayerRecords> all);
 
     void handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) override;
@@ -68,8 +70,9 @@ class Player : public net::MessageListener {
     void send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at);
     void pass_on(std::uint64_t tag, TimePs at);
 
-    // A tag is the number of the player, that of the sender if whom it sends to passes on, and that
-    // of the message. Senders of all such traffics are numbered through from 1 on.
+    // A tag has three parts: the number of the player, of the sender, and of the message. The
+    // sender's is 0 unless its receiver passes messages on (Schedule::passes_on); the senders of
+    // all such traffics are numbered through from 1.
     static constexpr unsigned kMessageBits = 32;
     static constexpr unsigned kSenderBits = 22;
     static std::uint64_t player_of(std::uint64_t tag) {
@@ -85,9 +88,9 @@ class Player : public net::MessageListener {
     net::Model& model_;
     std::vector<Schedule> schedules_ = {};
     std::uint64_t number_ = 0;
-    std::vector<std::uint32_t> first_senders_ = {};  ///< By traffic: number of its first sender.
+    std::vector<std::uint32_t> first_senders_ = {};  ///< Number of each traffic's first sender.
     std::vector<MessageRecord> messages_ = {};
-    std::vector<Delivery> deliveries_ = {};  ///< Of messages of other players.
+    std::vector<Delivery> deliveries_ = {};  ///< Deliveries of other players' messages.
     std::uint64_t ended_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPsPerUs = 1e6;
 
-/// Bytes in picoseconds as Gb/s.
+/// Returns the rate of `bytes` in `time`, in Gb/s.
 double rate_gbps(std::uint64_t bytes, TimePs time) {
     return time == 0 ? 0 : static_cast<double>(bytes) * 8000 / static_cast<double>(time);
 }
@@ -79,7 +79,7 @@ LinkResult summarise_link(const topo::Fabric& fabric, const net::LinkLoad& load,
             .peer = name_of(fabric, load.peer),
             .use = part(load.busy_ps),
             .wait = part(load.wait_ps),
-            // A sender always has its next packet lined up.
+            // A host always has its next packet waiting for the cable, which is no congestion.
             .full = is_host(load.at) ? 0 : part(load.full_ps),
             .gbps = rate_gbps(load.bytes, duration),
             .host = is_host(load.at) || is_host(load.peer),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a run has shown, for people and programs: when messages were done, what they got of the
-// network, which links were busy and which were in the way.
+// The results of a run, for people and programs: when messages were delivered, at what rates, which
+// links were busy and which held others up.
 
 #include <cstdint>
 #include <string>
@@ -17,21 +17,21 @@
 
 namespace softib::plan {
 
-/// Of one traffic.
+/// The result of one traffic of a run.
 struct TrafficResult {
     std::string pattern = {};
     std::uint64_t senders = 0;
     std::uint64_t message_bytes = 0;
-    std::uint64_t messages = 0;       ///< That were to be sent.
-    std::uint64_t delivered = 0;      ///< Messages.
-    std::uint64_t failed = 0;         ///< Given up.
-    std::uint64_t unfinished = 0;     ///< Under way at the end, or not begun.
-    std::uint64_t bytes = 0;          ///< Delivered.
-    TimePs started_at = 0;            ///< The first one.
-    TimePs finished_at = 0;           ///< The last one that was delivered.
-    double gbps = 0;                  ///< All together: bytes by the time from first to last.
-    Distribution completion_us = {};  ///< From the start of a message to its delivery.
-    Distribution message_gbps = {};   ///< What each message got.
+    std::uint64_t messages = 0;       ///< Planned messages.
+    std::uint64_t delivered = 0;      ///< Delivered messages.
+    std::uint64_t failed = 0;         ///< Messages that their sender gave up.
+    std::uint64_t unfinished = 0;     ///< Messages under way at the end, or not begun.
+    std::uint64_t bytes = 0;          ///< Bytes of delivered messages.
+    TimePs started_at = 0;            ///< When the first message began.
+    TimePs finished_at = 0;           ///< When the last message was delivered.
+    double gbps = 0;                  ///< Rate of all messages: `bytes` divided by duration().
+    Distribution completion_us = {};  ///< Time of each message from its start to its delivery.
+    Distribution message_gbps = {};   ///< Rate of each message over that time.
 
     TimePs duration() const { return finished_at - std::min(started_at, finished_at); }
 };
@@ -41,42 +41,45 @@ struct Totals {
     std::uint64_t messages = 0;
     std::uint64_t delivered = 0;
     std::uint64_t failed = 0;
-    double gbps = 0;         ///< The sum of what the traffics got.
-    TimePs finished_at = 0;  ///< The last delivery.
+    double gbps = 0;         ///< Sum of the traffics' rates.
+    TimePs finished_at = 0;  ///< When the last message was delivered.
     Distribution completion_us = {};
     Distribution message_gbps = {};
 };
 
+/// The result of one direction of a cable. `use`, `wait` and `full` are parts of the run, 0 to 1.
 struct LinkResult {
-    std::string name = {};  ///< "leaf3:17"
-    std::string peer = {};  ///< What is behind it.
-    double use = 0;         ///< Part of the run in which it carried something,
-    double wait = 0;        ///< in which it had no credits for what it had to send,
-    double full = 0;        ///< and in which packets waited for the cable.
-    double gbps = 0;        ///< What it carried on average.
-    bool host = false;      ///< A host is at one of its ends.
+    std::string name = {};  ///< The sending port: "leaf3:17".
+    std::string peer = {};  ///< The receiving port.
+    double use = 0;         ///< Part of the run in which the link carried something.
+    double wait = 0;        ///< Part in which it had no credits for what it had to send (XmitWait).
+    double full = 0;        ///< Part in which packets waited for the cable itself; 0 for a host.
+    double gbps = 0;        ///< Average rate.
+    bool host = false;      ///< Whether a host is at one of its ends.
     std::uint32_t flows = 0;
     net::LinkLoad load = {};
 };
 
 struct Results {
-    TimePs duration = 0;   ///< Until the last message was delivered, or the run was stopped.
-    double link_gbps = 0;  ///< Of the fastest end port.
+    TimePs duration = 0;   ///< Time until the last message was delivered, or the run was stopped.
+    double link_gbps = 0;  ///< Rate that the link of the fastest end port can carry.
     std::vector<TrafficResult> traffics = {};
-    std::vector<LinkResult> links = {};       ///< By node and port.
-    std::vector<std::uint32_t> busiest = {};  ///< The first of them, by waiting and use.
+    std::vector<LinkResult> links = {};       ///< In the order of node and port.
+    std::vector<std::uint32_t> busiest = {};  ///< Positions in `links`: most waiting, then use.
     std::vector<CongestionTree> trees = {};
     net::ModelStats stats = {};
 };
 
 struct ResultOptions {
-    bool adaptive = false;  ///< Switches chose the way of packets.
+    bool adaptive = false;  ///< Whether switches chose the path of packets.
     std::uint32_t busiest_max = 10;
 };
 
+/// Summarises what a player has recorded so far.
 Results summarise(const Player& player, const topo::Fabric& fabric, const Ends& ends,
                   const ResultOptions& options);
 
+/// Adds up the traffics of a run.
 Totals total_of(const Results& results);
 
 }  // namespace softib::plan

@@ -39,7 +39,7 @@ TEST(Results, AClosedLoopSendsTheNextAfterTheLast) {
     EXPECT_EQ(traffic.delivered, 128U);
     EXPECT_EQ(traffic.unfinished, 0U);
     EXPECT_EQ(traffic.bytes, 128U * 100'000U);
-    // Nobody is in anybody's way: four times one message and its acknowledgement.
+    // No flow slows another: the time is four times that of one message and its acknowledgement.
     EXPECT_GT(traffic.completion_us.percentile(50) * 4,
               0.7 * static_cast<double>(traffic.duration()) / 1e6);
     EXPECT_TRUE(results.trees.empty());
@@ -51,7 +51,7 @@ TEST(Results, InARingEverybodyWaitsForTheOneBefore) {
     const auto fabric = topo::generate(tree());
     auto simulation = net::Simulation::make(*fabric, {.engine = "ftree"});
     ASSERT_TRUE(simulation);
-    // Ahead of the ring another traffic, behind it one that slows h5 down.
+    // A traffic before the ring in the list, and one after it that slows h5 down.
     const std::vector<Traffic> traffics{
         {.pattern = Pattern::kShift, .bytes = 1000, .shift = 3, .repetitions = 2},
         {.pattern = Pattern::kRing, .bytes = 30'000, .repetitions = kSteps},
@@ -81,7 +81,7 @@ TEST(Results, InARingEverybodyWaitsForTheOneBefore) {
 }
 
 TEST(Results, TheRootOfAnIncastIsNamedAndItsVictimsCounted) {
-    // Eight to h0; h16 goes to h4 by the same spine as some of them.
+    // Eight hosts send to h0; h16 also sends to h4 by the same spine as some of them.
     std::vector<Traffic> traffics{{.pattern = Pattern::kIncast,
                                    .bytes = 400'000,
                                    .among = {0, 16, 17, 18, 19, 20, 21, 22, 23},
@@ -92,7 +92,7 @@ TEST(Results, TheRootOfAnIncastIsNamedAndItsVictimsCounted) {
     const Results results = play(tree(), traffics, {.engine = "ftree"});
     ASSERT_FALSE(results.trees.empty());
     const CongestionTree& worst = results.trees.front();
-    // All eight come together at the spine that leads to h0.
+    // All eight flows meet at the spine that leads to h0.
     EXPECT_EQ(worst.text,
               "spine0:1 is full because of 8 flows to h0; 2 other flows wait behind it");
     EXPECT_EQ(worst.flows, 8U);
@@ -113,7 +113,7 @@ TEST(Results, AnOpenLoopOffersItsRateWhateverBecomesOfIt) {
     const Results half = play(star, {traffic});
     EXPECT_NEAR(half.traffics.front().gbps, 200, 10);
     EXPECT_LT(half.traffics.front().completion_us.percentile(99), 15);
-    // Twice what the target's link carries: messages wait longer and longer.
+    // Twice the rate of the target's link: messages wait longer and longer.
     Traffic twice = traffic;
     twice.rate = 200e9;
     const Results late = play(star, {twice});
@@ -134,7 +134,7 @@ TEST(Results, LosingALeafCutsItsHostsOff) {
     EXPECT_EQ(ranking->before.most_flows, 1U);
     EXPECT_EQ(ranking->cables_tried, 32U);
     EXPECT_EQ(ranking->switches_tried, 12U);
-    // Any cable: the flow that it had, each way, shares with another.
+    // Without any one cable, the flow that it had in each direction shares a link with another.
     EXPECT_LT(ranking->cables.front().mean_share, 1.0);
     EXPECT_EQ(ranking->cables.front().unreachable, 0U);
     const Loss& worst = ranking->switches.front();
@@ -158,12 +158,12 @@ TEST(Results, LosingARouterOrItsCableIsRankedToo) {
     EXPECT_EQ(ranking->before.unreachable, 0U);
     ASSERT_EQ(ranking->routers.size(), 2U);
     for (const Loss& loss : ranking->routers) {
-        // The other one takes all.
+        // The other router takes all flows.
         EXPECT_EQ(loss.unreachable, 0U);
         EXPECT_NEAR(loss.mean_share / ranking->before.mean_share, 0.5, 0.15);
         EXPECT_EQ(fabric->nodes[loss.what.node].kind, topo::NodeKind::kRouter);
     }
-    // Nothing between switches is as bad to lose as a cable of a router: both directions go.
+    // The worst cable to lose is one of a router: both directions are lost.
     const Loss& worst = ranking->cables.front();
     EXPECT_EQ(fabric->nodes[worst.what.node].kind, topo::NodeKind::kRouter);
     EXPECT_NEAR(worst.mean_share, ranking->routers.front().mean_share, 1e-9);

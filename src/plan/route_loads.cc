@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;
 
-/// Follows the forwarding tables of a fabric, over routers too.
+/// Follows flows through the forwarding tables of a fabric, over routers too.
 class Walker {
   public:
     explicit Walker(const net::Routed& routed) : routed_(routed), paths_(routed) {
@@ -32,8 +32,8 @@ class Walker {
         flows_.resize(ports);
     }
 
-    /// Calls visit(port number) for every port by which the flow leaves a node; false: there is no
-    /// way.
+    /// Calls visit(port number) for every port by which the flow leaves a node. Returns false if
+    /// there is no path.
     bool walk(const Flow& flow, auto visit) const {
         return paths_.walk(ends_[flow.from], ends_[flow.to],
                            [&](const net::Hop& hop) { visit(first_[hop.node] + hop.port); });
@@ -82,9 +82,9 @@ class Walker {
 
     const net::Routed& routed_;
     net::Paths paths_;
-    std::vector<std::uint32_t> first_;  ///< By node: the number of its port 0.
-    std::vector<std::uint32_t> ends_;   ///< By end port: its node.
-    std::vector<std::uint32_t> flows_;  ///< By port.
+    std::vector<std::uint32_t> first_;  ///< Number of each node's port 0.
+    std::vector<std::uint32_t> ends_;   ///< Node of each end port.
+    std::vector<std::uint32_t> flows_;  ///< Flows on each port.
 };
 
 Loss try_without(const topo::Fabric& fabric, const std::string& engine, std::span<const Flow> flows,

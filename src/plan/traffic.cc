@@ -27,7 +27,7 @@ bool has_target(Pattern pattern) {
     return pattern == Pattern::kIncast || pattern == Pattern::kHotspot;
 }
 
-/// The words of a line up to '#'.
+/// Returns the words of a line up to '#'.
 std::vector<std::string_view> split_line(std::string_view line) {
     line = line.substr(0, line.find('#'));
     std::vector<std::string_view> words;
@@ -111,7 +111,7 @@ std::expected<Schedule, std::string> Schedule::make(const Traffic& traffic, std:
         return std::unexpected(checked.error());
     }
     schedule.fill();
-    // All of them are known to the model from the beginning.
+    // In an open loop the model holds all messages from the beginning on.
     constexpr std::uint64_t kOpenMax = 50'000'000;
     if (traffic.rate != 0 && schedule.messages() > kOpenMax) {
         return std::unexpected(
@@ -160,7 +160,8 @@ void Schedule::add(std::uint32_t end, std::uint32_t partner, std::uint64_t bytes
                   .first_at = traffic_.start,
                   .prng = Prng(prng_.next())};
     if (traffic_.rate != 0) {
-        // Senders do not begin in step.
+        // Each sender begins at a random moment of its first interval, so that they are not in
+        // step.
         sender.first_at += sender.prng.below(std::max<TimePs>(interval(sender.bytes), 1));
     }
     senders_.push_back(sender);
@@ -214,7 +215,8 @@ void Schedule::fill() {
     }
 }
 
-/// Nobody to himself: where chance has it so, he changes with the next one.
+/// Adds a random permutation without fixed points: a port that would send to itself changes its
+/// target with the next one.
 void Schedule::permute() {
     std::vector<std::uint32_t> to = among_;
     shuffle(to, prng_);
@@ -228,7 +230,8 @@ void Schedule::permute() {
     }
 }
 
-/// Where the other group is smaller, its places are taken more than once.
+/// Adds the senders of a group shift. If the other group is smaller, several senders share a
+/// target.
 void Schedule::shift_groups() {
     std::vector<std::vector<std::uint32_t>> groups;
     for (const std::uint32_t end : among_) {
@@ -253,7 +256,7 @@ void Schedule::bisect() {
     }
 }
 
-/// For a sender whose partner is its own place.
+/// Draws a target. Sender::partner is here the sender's own position among those that take part.
 std::uint32_t Schedule::draw(Sender& sender) {
     constexpr std::uint64_t kParts = 1'000'000;
     if (traffic_.pattern == Pattern::kHotspot && sender.end != traffic_.target &&

@@ -92,7 +92,7 @@ TEST(Traffic, AHotspotGetsItsPart) {
         EXPECT_NE(to, 0U);
         hot += to == 5 ? 1 : 0;
     }
-    // Half, and one in fifteen of the rest.
+    // Half of the messages go to the target, and one in fifteen of the rest.
     EXPECT_NEAR(hot, 500 + 500 / 15, 60);
 }
 

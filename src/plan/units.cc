@@ -37,7 +37,7 @@ constexpr std::array kRates{Unit{"b/s", 1},    Unit{"kb/s", 1e3},  Unit{"Mb/s", 
                             Unit{"B/s", 8},    Unit{"kB/s", 8e3},  Unit{"MB/s", 8e6},
                             Unit{"GB/s", 8e9}, Unit{"Gbit/s", 1e9}};
 
-/// The largest that a double holds without gaps, and more than anybody asks for.
+/// The largest quantity: up to about here a double holds every whole number.
 constexpr double kMost = 9e15;
 
 std::expected<double, std::string> parse(std::string_view text, std::span<const Unit> units,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Quantities as people write them: sizes ("2MB" is 2,000,000 bytes, "2MiB" 2,097,152), times
-// ("50us") and rates ("100Gb/s", "12.5GB/s"). And the other way round.
+// Parses and prints quantities as people write them: sizes ("2MB" is 2,000,000 bytes, "2MiB"
+// 2,097,152), times ("50us") and rates ("100Gb/s", "12.5GB/s"). Errors continue the name of what is
+// parsed: "must be ...".
 
 #include <cstdint>
 #include <expected>
@@ -18,19 +19,19 @@ using net::TimePs;
 
 std::expected<std::uint64_t, std::string> parse_size(std::string_view text);
 std::expected<TimePs, std::string> parse_time(std::string_view text);
-/// Bits per second.
+/// Returns bits per second.
 std::expected<double, std::string> parse_rate(std::string_view text);
-/// "0.3" or "30%", from 0 to 1.
+/// Parses "0.3" or "30%" to a number from 0 to 1.
 std::expected<double, std::string> parse_part(std::string_view text);
-/// "200M" or "5000000" messages a second.
+/// Parses "200M" or "5000000" messages per second.
 std::expected<double, std::string> parse_message_rate(std::string_view text);
 std::expected<std::uint64_t, std::string> parse_count(std::string_view text);
 
-std::string show_size(std::uint64_t bytes);  ///< "2.00 MB"
+std::string show_size(std::uint64_t bytes);  ///< "2.10 MB"
 std::string show_time(TimePs time);          ///< "41.3 us"
 std::string show_rate(double gbps);          ///< "397.2 Gb/s"
 
-/// Picoseconds for 64 bytes at this rate.
+/// Returns the picoseconds that 64 bytes take at this rate.
 std::uint32_t block_ps(double bits_per_second);
 
 }  // namespace softib::plan

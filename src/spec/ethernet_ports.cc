@@ -24,8 +24,8 @@ namespace softib::spec {
 namespace {
 
 constexpr std::uint32_t kPortsPerHost = 256;
-/// What stands around a payload at most, with room to spare: IPv6, UDP, BTH, the largest extended
-/// headers, ICRC. Soft-RoCE counts the same, so that both sides find the same MTU.
+/// Most bytes around a payload, with room to spare: IPv6, UDP, BTH, the largest extended headers,
+/// ICRC. Soft-RoCE has the same number, so that both sides find the same MTU.
 constexpr std::uint32_t kHeaderBytes = 80;
 
 std::optional<Gid> parse_ip_gid(const std::string& text) {
@@ -54,7 +54,8 @@ std::optional<Gid> gid_of(const sockaddr* address) {
     return std::nullopt;
 }
 
-/// All of 127.0.0.0/8 is the loopback interface's, whatever addresses it says it has.
+/// Returns whether an interface has this address. The loopback interface has all of 127.0.0.0/8,
+/// whatever addresses it lists.
 bool has(const ifaddrs& interface, const Gid& gid) {
     if (wire::is_ipv4(gid) && gid.bytes[12] == IN_LOOPBACKNET) {
         return (interface.ifa_flags & IFF_LOOPBACK) != 0;
@@ -99,7 +100,7 @@ std::expected<EthernetPort, std::string> find_port(const Gid& gid) {
         ip_text(gid)));
 }
 
-/// The place of "h0" or "h0/mlx5_1" among all HCAs.
+/// Returns the position of "h0" or "h0/mlx5_1" among all HCAs; std::nullopt if there is none.
 std::optional<std::size_t> find_hca(const topo::Fabric& fabric, std::string_view name) {
     const std::string_view host = name.substr(0, name.find('/'));
     std::size_t first = 0;

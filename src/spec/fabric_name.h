@@ -7,8 +7,8 @@
 
 namespace softib::spec {
 
-/// A fabric's name has letters, digits, '.', '_' and '-', at most 48, and does not start with a dot
-/// or a hyphen. The error is for the user.
+/// Checks that a fabric's name consists of 1 to 48 letters, digits, '.', '_' and '-', and does not
+/// start with a dot or a hyphen. The error is a sentence for the user.
 std::expected<void, std::string> check_fabric_name(std::string_view name);
 
 }  // namespace softib::spec

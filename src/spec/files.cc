@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Descriptions, and the files that they name, from the disk.
+// Reads descriptions, and the files that they name, from disk.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -20,7 +20,7 @@ std::expected<std::string, std::string> read_file(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
     std::string text;
     std::vector<char> piece(std::size_t{1} << 20);
-    // Piece by piece, because some files never end.
+    // Read piece by piece, because some files (/dev/zero) never end.
     while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
         text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
         if (text.size() > kFileBytesMax) {
@@ -45,7 +45,7 @@ Result load_description(const std::string& file, Description& description) {
     if (auto parsed = parse_description(*text, file, description); !parsed) {
         return parsed;
     }
-    // An absolute path stays as it is.
+    // Paths are relative to the folder of the file; an absolute path stays as it is.
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     if (!description.lid_file.empty()) {
         description.lid_file = std::filesystem::absolute(folder / description.lid_file);

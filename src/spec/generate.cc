@@ -11,7 +11,7 @@ namespace softib::spec {
 
 namespace {
 
-/// A key as its origin shows it: "--hosts", or "lab.toml:3:1: 'hosts'".
+/// Returns a key with its origin: "--hosts", or "lab.toml:3:1: 'hosts'".
 std::string key_at(const std::string& key, const std::string& origin) {
     return origin.starts_with("--") ? origin : fmt::format("{}: '{}'", origin, key);
 }
@@ -34,7 +34,7 @@ std::expected<topo::Fabric, std::string> read_fabric(const Description& descript
     return std::move(*fabric);
 }
 
-/// An error about one key, traced to where it was given.
+/// Returns an error about one key that begins with the place where it was given.
 std::unexpected<std::string> blame(const Description& description, std::string_view key,
                                    std::string_view message) {
     const auto origin = description.origins.find(key);
@@ -59,7 +59,8 @@ Result check_together(const Description& description) {
     return {};
 }
 
-/// A generator names the field that it refuses; returns the message behind that field's origin.
+/// Returns the generator's error behind the place where the key was given that the error names
+/// first.
 std::string trace(const Description& description, const std::string& message) {
     std::size_t best = std::string::npos;
     std::string where;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The table of keys: what a user may say of a fabric, in a file or by a flag. A key is one entry of
-// one group; the groups stand in keys_*.cc.
+// The table of keys with which a user describes a fabric, in a file or by flags. A key is one entry
+// of one group; the groups are in keys_*.cc.
 
 #include <cstdint>
 #include <span>
@@ -31,16 +31,17 @@ struct KeyRule {
     About about = About::kShape;
 };
 
-/// The groups, each in the order in which help shows its keys.
-std::span<const KeyRule> name_keys();     ///< The fabric's name, and the file that has it.
-std::span<const KeyRule> shape_keys();    ///< The fabric that is generated.
-std::span<const KeyRule> runtime_keys();  ///< How it runs: memory, data path, link layer, trunks.
-std::span<const KeyRule> manager_keys();  ///< Which subnet manager, and what ours does.
+// The groups of keys, each in the order in which help shows them.
+std::span<const KeyRule> name_keys();   ///< Keys of the fabric's name and of the file that has it.
+std::span<const KeyRule> shape_keys();  ///< Keys of the shape that is generated.
+/// Keys of how the fabric runs: memory, data path, link layer, trunks.
+std::span<const KeyRule> runtime_keys();
+std::span<const KeyRule> manager_keys();  ///< Keys of the choice and settings of subnet managers.
 
 /// Returns all groups, one after the other.
 const std::vector<KeyRule>& key_rules();
 
-/// Returns nullptr if there is no such key. '-' is read as '_'.
+/// Returns the rule of a key, in which '-' is read as '_'; nullptr if there is no such key.
 const KeyRule* find_rule(std::string_view name);
 
 /// Returns an error that names the nearest key, or all keys.
@@ -68,6 +69,7 @@ inline sm::QosConfig& part_of(Description& description) {
     return description.qos;
 }
 
+/// The class and the type of a pointer to a member.
 template <typename Field>
 struct MemberOf;
 template <typename Owner, typename Type>
@@ -76,7 +78,8 @@ struct MemberOf<Type Owner::*> {
     using FieldType = Type;
 };
 
-/// Returns the field of a description that a pointer to a member of it, or of a part of it, names.
+/// Returns the field of a description; `kField` is a pointer to a member of Description or of one
+/// of its parts.
 template <auto kField>
 auto& field_of(Description& description) {
     return part_of<typename MemberOf<decltype(kField)>::OwnerType>(description).*kField;

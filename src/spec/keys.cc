@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table of keys as a whole: found by name, refused with a suggestion, set from a flag.
+// The table of all keys: finds them by name, suggests a name for an unknown one, and sets them from
+// flags.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

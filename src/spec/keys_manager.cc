@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Keys of the subnet manager: which one runs, and what ours does.
+// Keys of the subnet manager: which one runs, and the settings of ours.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -63,7 +63,7 @@ Result set_qos(Description& description, const Value& value) {
     return {};
 }
 
-/// A field of QosConfig and the function that reads its text.
+/// Sets a field of QosConfig from a text, which kParse reads.
 template <auto kField, auto kParse>
 Result set_qos_text(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);

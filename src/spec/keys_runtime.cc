@@ -82,7 +82,8 @@ Result set_link_scale(Description& description, const Value& value) {
     return {};
 }
 
-/// Hosts are known only when the fabric is made: the daemon looks at them.
+/// Stores the addresses unchecked: hosts are known only when the fabric is made, so the daemon
+/// checks them.
 Result set_addresses(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr) {

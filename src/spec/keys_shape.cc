@@ -61,7 +61,7 @@ Result set_taper(Description& description, const Value& value) {
 Result set_generation(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     const auto generation = text == nullptr ? std::nullopt : topo::parse_generation(*text);
-    // Older links exist in dumped fabrics; nobody builds new ones.
+    // Links older than EDR are read from netlists, but not generated.
     constexpr std::uint32_t kEdrGbps = 100;
     if (!generation || topo::link_speed(*generation).gbps < kEdrGbps) {
         return refuse("EDR, HDR, NDR or XDR", value);

@@ -55,7 +55,8 @@ const char* type_name(const toml::node& node) {
     }
 }
 
-/// The value itself may be one that no key takes; the wish of the key is then still worth saying.
+/// Returns the error for a value of a type that no key takes. It says what this key takes, which is
+/// found by giving it an empty list.
 std::string wrong_type(const KeyRule& rule, const toml::node& node) {
     Description scratch;
     const auto result = rule.set(scratch, Numbers{});
@@ -64,7 +65,7 @@ std::string wrong_type(const KeyRule& rule, const toml::node& node) {
     return fmt::format("'{}' {}, not {}", rule.key.name, wish, type_name(node));
 }
 
-/// One key of a file; `in_section`: it stands below [sm].
+/// Sets one key of a file; `in_section`: it stands below [sm].
 Result take_entry(const toml::key& key, const toml::node& node, const std::string& file,
                   bool in_section, Description& description) {
     const KeyRule* const rule = find_rule(key.str());

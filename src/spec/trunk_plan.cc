@@ -21,7 +21,7 @@ struct Place {
     std::uint16_t port = 0;
 };
 
-/// "10.0.0.1:7000" or "[fd00::1]:7000".
+/// Parses "10.0.0.1:7000" or "[fd00::1]:7000".
 std::expected<Place, std::string> parse_place(std::string_view text) {
     const auto refused = [&] {
         return std::unexpected(fmt::format(
@@ -40,7 +40,7 @@ std::expected<Place, std::string> parse_place(std::string_view text) {
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(text.data() + colon + 1, end, place.port);
     in6_addr bytes{};
-    // The next port is management's.
+    // The last port is refused, since management takes the next one.
     if (read.ec != std::errc{} || read.ptr != end || place.port == 0 || place.port == UINT16_MAX ||
         inet_pton(v6 ? AF_INET6 : AF_INET, place.ip.c_str(), &bytes) != 1) {
         return refused();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Where a fabric's trunks run, as its user says: "sw0=10.0.0.1:7000,10.0.0.2:7000" is one from
-// switch sw0 between two addresses, ours first. Packets take the port that is named, management
-// takes the next one. Several are separated by spaces.
+// The addresses of a fabric's trunks, as its user gives them: "sw0=10.0.0.1:7000,10.0.0.2:7000" is
+// a trunk at switch sw0 between two UDP addresses, ours first. Packets go to the port that is
+// named, management to the next one. Several trunks are separated by spaces.
 
 #include <sys/socket.h>
 
@@ -27,10 +27,10 @@ struct TrunkPlan {
 
 std::expected<std::vector<TrunkPlan>, std::string> parse_trunks(std::string_view text);
 
-/// A file with 32 hexadecimal digits that nobody else may read.
+/// Reads a key of 32 hexadecimal digits from a file that only its owner may read.
 std::expected<SipKey, std::string> read_trunk_key(const std::string& file);
 
-/// A fabric's trunks with what its processes need to run them.
+/// The trunks of a fabric, with the key that its processes need to run them.
 struct Trunks {
     std::vector<TrunkPlan> plans;
     SipKey key{};

@@ -8,7 +8,7 @@
 
 namespace softib::spec {
 
-/// The fabric with the trunks that its description asks for.
+/// Returns the fabric with the trunks that its description asks for.
 std::expected<topo::Fabric, std::string> with_trunks(topo::Fabric fabric,
                                                      const Description& description);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A value that a user gave for a key, in a file or by a flag, before the key has looked at it.
+// A value that a user gave for a key, in a file or by a flag, before the rule of the key has
+// checked it.
 
 #include <cstdint>
 #include <expected>
@@ -35,6 +36,7 @@ std::expected<std::string, std::string> take_text(const Value& value, std::strin
 /// Returns the text as take_text does, but refuses an empty one too.
 std::expected<std::string, std::string> take_some_text(const Value& value, std::string_view wanted);
 
+/// Returns std::nullopt if the text is no whole number.
 std::optional<std::int64_t> parse_number(std::string_view text);
 /// Parses "4x4x2".
 std::optional<Numbers> parse_numbers(std::string_view text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A description as the file that reads back to it.
+// Writes a description as a file from which the same one can be read.
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -11,7 +11,7 @@ namespace softib::spec {
 
 namespace {
 
-/// What the user asked beside the shape: the data path, and our subnet manager.
+/// Writes the keys that do not belong to the shape: how the fabric runs, and its subnet manager.
 void write_other_keys(const Description& description, toml::table& table) {
     const sm::QosConfig& qos = description.qos;
     const sm::QosConfig plain;

@@ -14,9 +14,10 @@ namespace {
 constexpr std::array<const char*, kPrecisions.size()> kPrecisionNames{"fp32", "tf32", "fp16",
                                                                       "bf16", "fp8",  "fp4"};
 
-/// Bytes around the payload of a packet in the middle of an RDMA WRITE.
+/// Bytes around the payload of an InfiniBand packet in the middle of an RDMA WRITE.
 constexpr double kInfiniBandHeaders = 8 + 12 + 4 + 2;  // LRH, BTH, ICRC, VCRC
-/// Ethernet, IPv4, UDP, BTH, ICRC, FCS; preamble and the gap between frames.
+/// Bytes around the payload of a RoCE packet: Ethernet, IPv4, UDP, BTH, ICRC, FCS; preamble and the
+/// gap between frames.
 constexpr double kRoceHeaders = 14 + 20 + 8 + 12 + 4 + 4 + 8 + 12;
 
 }  // namespace
@@ -68,7 +69,7 @@ double Cluster::nic_bytes_per_s() const {
 Cluster with_nodes(Cluster cluster, std::uint32_t nodes) {
     topo::Spec& spec = cluster.fabric.spec;
     spec.hosts = nodes;
-    // Nodes that fit one pod of a tree with 3 levels do not meet what is above it.
+    // If all nodes fit in one pod of a tree with 3 levels, the third level is not needed.
     if (spec.levels == 3 && spec.hosts_per_switch != 0) {
         const topo::Taper& taper = spec.spine_oversubscription;
         const std::uint32_t pod_leaves = spec.radix * taper.down / (taper.down + taper.up);

@@ -50,7 +50,7 @@ TEST(Cluster, AnUnknownPresetOrSizeNamesWhatThereIs) {
     EXPECT_EQ(find_gpu("h10").error(), "unknown GPU 'H10'; did you mean 'H100'?");
 }
 
-// RC WRITE and RoCEv2 with what stands between frames.
+// The headers are those of an RC WRITE; for RoCEv2 preamble and gap between frames count too.
 TEST(Cluster, WireEfficiencyIsThatOfTheHeaders) {
     EXPECT_NEAR(wire_efficiency(LinkLayer::kInfiniBand, 256), 0.908, 5e-4);
     EXPECT_NEAR(wire_efficiency(LinkLayer::kInfiniBand, 4096), 0.9937, 5e-5);

@@ -17,7 +17,8 @@ constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 constexpr std::uint64_t kMebi = 1U << 20;
 
-/// Data sheets of NVIDIA: dense rates of the SXM modules. Memory: what nvidia-smi shows.
+/// Returns GPUs with figures of NVIDIA's data sheets: dense rates of the SXM modules. The memory is
+/// what nvidia-smi shows.
 std::vector<Gpu> make_gpus() {
     return {
         {.name = "A100",
@@ -71,7 +72,7 @@ const Gpu& gpu(std::string_view name) {
     return *std::ranges::find(gpus(), name, &Gpu::name);
 }
 
-/// Nodes of 8 GPUs with a NIC for each.
+/// Returns a cluster of nodes with 8 GPUs and a NIC for each GPU.
 Cluster hgx(std::string_view gpu_name, std::uint32_t nodes, topo::Shape shape,
             topo::Generation generation) {
     Cluster cluster;
@@ -87,8 +88,9 @@ Cluster hgx(std::string_view gpu_name, std::uint32_t nodes, topo::Shape shape,
     return cluster;
 }
 
-/// A scalable unit has 32 nodes of 8 rails. Up to 4 units the port of one node is the manager's
-/// (RA-11333, table 4); larger pods have theirs elsewhere (table 3).
+/// Returns a SuperPOD of scalable units with 32 nodes of 8 rails. With up to 4 units, the subnet
+/// manager's host takes the ports of one node (RA-11333, table 4); larger SuperPODs have other
+/// ports for it (table 3).
 Cluster superpod_h100(std::uint32_t units) {
     constexpr std::uint32_t kNodes = 32;
     const std::uint32_t nodes = units <= 4 ? units * kNodes - 1 : units * kNodes;
@@ -103,8 +105,8 @@ Cluster superpod_a100(std::uint32_t units) {
     return cluster;
 }
 
-/// 8 pods of 192 racks with 16 GPUs; all of a pod reach each other at full rate, pods share a
-/// seventh.
+/// Returns pods of 192 racks with 16 GPUs each. Within a pod all reach each other at full rate;
+/// between pods there is a seventh of it.
 Cluster meta_roce(std::uint32_t pods) {
     Cluster cluster = hgx("H100", pods * 192 * 2, topo::Shape::kFatTree, topo::Generation::kNdr);
     cluster.fabric.link_layer = LinkLayer::kRoce;
@@ -139,7 +141,7 @@ Cluster hgx_b200(std::uint32_t nodes) {
     return cluster;
 }
 
-/// Racks of 18 trays with 4 GPUs and 4 NICs each; NVLink joins the whole rack.
+/// Returns racks of 18 trays with 4 GPUs and 4 NICs each. NVLink joins all GPUs of a rack.
 Cluster nvl72_xdr(std::uint32_t racks) {
     Cluster cluster = hgx("GB200", racks * 18, topo::Shape::kRailOptimized, topo::Generation::kXdr);
     cluster.gpus_per_node = 4;
@@ -210,8 +212,8 @@ std::expected<Gpu, std::string> find_gpu(std::string_view name) {
 }
 
 NvLink nvlink_of(const Gpu& gpu) {
-    // One way through an NVSwitch: 822 to 829 ns on H100 (MSCCL++, table 1), 792 on GB200; others
-    // are taken to be as those.
+    // Latency of one way through an NVSwitch: 822 to 829 ns on H100 (MSCCL++, table 1), 792 on
+    // GB200. Other GPUs are assumed to have the same.
     constexpr double kHopper = 0.825;
     constexpr double kBlackwell = 0.792;
     if (gpu.name == "A100") {

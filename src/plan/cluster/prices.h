@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a cluster's network costs and what it draws: ranges, because list prices are not public. A
-// user's file replaces any of them (spec/cluster).
+// Cost and power of a cluster's network, as ranges, because list prices are not public. A user's
+// file can replace each of the prices (spec/cluster).
 
 #include <string>
 #include <string_view>
@@ -26,7 +26,7 @@ struct Range {
     friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// Of one thing: US dollars, or watts where the name says so.
+/// The price of one item in US dollars, or its power in watts if the name ends with "_w".
 struct Price {
     std::string name = {};
     double low = 0;
@@ -45,12 +45,12 @@ struct CostLine {
 
 struct Bill {
     std::vector<CostLine> lines = {};
-    Range network_usd = {};  ///< Without nodes.
+    Range network_usd = {};  ///< Cost of everything except nodes.
     Range nodes_usd = {};
     Range network_w = {};
     Range nodes_w = {};
 };
-/// Of a cluster whose fabric has this report.
+/// Returns the bill of a cluster; `report` counts the switches and cables of its fabric.
 Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices& prices);
 
 }  // namespace softib::plan

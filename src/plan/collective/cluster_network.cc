@@ -19,14 +19,15 @@ net::SimulationOptions network_options(const Cluster& cluster, net::ModelKind ki
     result.plant.hca_ps = 2 * net::kAdapterLatency;
     result.hosts.mtu = fabric.mtu;
     if (fabric.link_layer == LinkLayer::kRoce && kind == net::ModelKind::kPacket) {
-        // PFC, ECN with DCQCN, and a hash of the connection, as large RoCE clusters have them.
+        // PFC, ECN with DCQCN, and ECMP by a hash of the connection, as in large RoCE clusters.
         result.roce = net::RoceOptions{.ecmp = net::RoceOptions::Ecmp::kConnection};
     } else if (fabric.link_layer == LinkLayer::kRoce) {
-        // What wire_efficiency() counts: Ethernet, IPv4, UDP and the gap between frames.
+        // The headers that wire_efficiency() counts: Ethernet, IPv4, UDP and the gap between
+        // frames.
         result.hosts.header_bytes = static_cast<std::uint16_t>(
             std::lround(fabric.mtu / wire_efficiency(fabric.link_layer, fabric.mtu) - fabric.mtu));
     }
-    // PCIe of the same speed as the model's links.
+    // The model's links have the rate of their generation, so PCIe is slowed by the same factor.
     const double pcie = cluster.pcie.bytes_per_s / fabric.speed_factor;
     const std::uint32_t link_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
     if (pcie < 64e12 / link_ps) {
@@ -59,7 +60,7 @@ std::expected<std::unique_ptr<net::Model>, std::string> make_network(
             }
             refused = made.error().message;
         }
-        // Routes that leave no choice are taken as they are.
+        // Routes without a choice of ports are refused as adaptive; they are taken as fixed.
         if (!options.hosts.adaptive) {
             return std::unexpected(refused);
         }

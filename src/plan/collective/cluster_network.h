@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The fabric of a cluster as a model that carries messages: end ports are the cluster's NICs, node
-// by node.
+// The fabric of a cluster as a model of the network that carries messages. Its end ports are the
+// cluster's NICs, node by node.
 
 #include <expected>
 #include <memory>
@@ -16,11 +16,12 @@
 
 namespace softib::plan {
 
-/// The message says what does not fit and what to do.
+/// Makes a model of the cluster's fabric, without adaptive routing if its routes leave switches no
+/// choice of ports. The error says what does not fit and what to do.
 std::expected<std::unique_ptr<net::Model>, std::string> make_network(
     const Cluster& cluster, net::ModelKind kind, const std::vector<net::Failure>& failures);
 
-/// What a model of it is told.
+/// Returns the options of a model of the cluster's fabric.
 net::SimulationOptions network_options(const Cluster& cluster, net::ModelKind kind,
                                        const std::vector<net::Failure>& failures);
 

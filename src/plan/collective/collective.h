@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The words of collective operations: what is computed, by which algorithm, with which of NCCL's
-// protocols, and how nccl-tests reports the time of it.
+// The vocabulary of collective operations: the operation, its algorithm, NCCL's protocol, and how
+// nccl-tests reports bandwidth.
 
 #include <array>
 #include <cstdint>
@@ -19,23 +19,23 @@ enum class Op : std::uint8_t {
     kReduceScatter,
     kBroadcast,
     kAllToAll,
-    kSendRecv,  ///< Everybody to the next rank.
+    kSendRecv,  ///< Each rank sends to the next.
 };
 inline constexpr std::array kOps{Op::kAllReduce, Op::kAllGather, Op::kReduceScatter,
                                  Op::kBroadcast, Op::kAllToAll,  Op::kSendRecv};
 
 enum class Algorithm : std::uint8_t {
-    kTree,          ///< NCCL's double binary tree over nodes, a chain inside each.
-    kRing,          ///< Flat over all GPUs.
-    kSharp,         ///< Switches add up; NCCL's CollNetDirect.
-    kSharpChain,    ///< The same with a chain inside nodes; NCCL's CollNetChain.
-    kNvls,          ///< NVSwitches add up inside a domain, rings join domains.
-    kNvlsTree,      ///< NVSwitches add up inside a domain, double binary trees join domains.
+    kTree,          ///< NCCL's double binary tree over nodes, with a chain inside each node.
+    kRing,          ///< A flat ring over all GPUs.
+    kSharp,         ///< Switches reduce (SHARP); NCCL's CollNetDirect.
+    kSharpChain,    ///< Switches reduce, with a chain inside nodes; NCCL's CollNetChain.
+    kNvls,          ///< NVSwitches reduce inside a domain, rings join domains.
+    kNvlsTree,      ///< NVSwitches reduce inside a domain, double binary trees join domains.
     kPat,           ///< Parallel aggregated trees: all-gather and reduce-scatter in log steps.
-    kRecursive,     ///< Recursive halving and doubling over nodes, NVLink inside.
-    kHierarchical,  ///< NVLink inside, rings over nodes with one rail for each GPU outside.
-    kNvlsSharp,     ///< NVSwitches add up inside a domain, switches between domains.
-    kDirect,        ///< Everybody sends to whom it is for.
+    kRecursive,     ///< Recursive halving and doubling over nodes, NVLink inside nodes.
+    kHierarchical,  ///< NVLink inside nodes, and rings over nodes with one rail for each GPU.
+    kNvlsSharp,     ///< NVSwitches reduce inside a domain, InfiniBand switches between domains.
+    kDirect,        ///< Each rank sends directly to the rank that its data are for.
 };
 inline constexpr std::array kAlgorithms{
     Algorithm::kRing,       Algorithm::kTree,      Algorithm::kRecursive, Algorithm::kHierarchical,
@@ -48,17 +48,18 @@ inline constexpr std::array kProtocols{Protocol::kLl, Protocol::kLl128, Protocol
 const char* to_string(Op op);                ///< "all-reduce"
 const char* to_string(Algorithm algorithm);  ///< "ring"
 const char* to_string(Protocol protocol);    ///< "LL128"
-/// The error names the nearest name, or all.
+/// Returns the operation of this name. The error names the nearest name, or all.
 std::expected<Op, std::string> parse_op(std::string_view text);
 std::expected<Algorithm, std::string> parse_algorithm(std::string_view text);
 std::expected<Protocol, std::string> parse_protocol(std::string_view text);
 
-/// Whether the algorithm computes the operation at all.
+/// Returns whether the algorithm can compute the operation.
 bool computes(Algorithm algorithm, Op op);
-/// Those that do, in the order of kAlgorithms.
+/// Returns the algorithms that can compute the operation, in the order of kAlgorithms.
 std::vector<Algorithm> algorithms_of(Op op);
 
-/// busbw / algbw of nccl-tests: what a rank moves, in parts of the operation's size.
+/// Returns the ratio busbw / algbw of nccl-tests: the bytes that a rank moves for each byte of the
+/// operation's size.
 double bus_factor(Op op, std::uint64_t ranks);
 
 }  // namespace softib::plan

@@ -9,7 +9,8 @@ namespace softib::plan {
 
 namespace {
 
-/// Flows from this length on take as long as their bytes are many: headers count alike.
+/// Flows of at least this length take a time proportional to their bytes, since all have the same
+/// share of headers.
 constexpr std::uint64_t kLongFlow = 64 * 1024;
 
 std::uint64_t longest_of(const Flows& flows) {
@@ -123,7 +124,7 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
         }
         timing.fabric_us += played->us * parts->repeats;
         if (stack_ == Stack::kHost) {
-            // Long messages wait for a request and for the receiver's READ on its way.
+            // A long message takes two more ways: that of a request, and that of the READ.
             const double ways = longest_of(parts->rounds[round]) > kEagerBytes ? 3 : 1;
             timing.fabric_us += ways * played->latency_us * parts->repeats;
         }
@@ -135,7 +136,7 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
     timing.software_us = parts->software_us + parts->round_us * parts->repeats *
                                                   static_cast<double>(parts->rounds.size());
     if (stack_ == Stack::kNccl) {
-        // NCCL's constants have a short way through the fabric in them.
+        // NCCL's constants include the latency of a short path, within a leaf.
         timing.software_us += std::max(latency_us - leaf_us_, 0.0);
     }
     timing.us = timing.software_us + std::max(timing.fabric_us, timing.nvlink_us);

@@ -34,23 +34,24 @@ namespace softib::plan {
 
 enum class Stack : std::uint8_t {
     kNccl,
-    kHost,  ///< An MPI with one rank a node, on the first NIC of each, without GPUs.
+    kHost,  ///< An MPI with one rank on each node, on the node's first NIC, without GPUs.
 };
 
 struct CollectiveOptions {
     std::uint32_t domains = 0;   ///< NVLink domains that take part, from the first on; 0: all.
-    std::uint32_t channels = 0;  ///< Between domains; 0: two for each NIC, as NCCL has.
+    std::uint32_t channels = 0;  ///< Channels between domains; 0: two for each NIC, as in NCCL.
     RankOrder order = RankOrder::kTopology;
     bool rails_aligned = true;
     std::uint64_t seed = 1;
     Stack stack = Stack::kNccl;
-    double step_us = 0;  ///< What an MPI does in each step beside a message: post its receive.
+    double step_us = 0;  ///< Software time that an MPI adds to each step, to post its receive.
     net::ModelKind model = net::ModelKind::kFlow;
-    std::vector<net::Failure> failures = {};  ///< From the beginning on.
+    std::vector<net::Failure> failures = {};  ///< What has failed from the beginning on.
 };
 
-/// From here on an MPI asks before it sends: a request to send, then the receiver fetches the data
-/// by RDMA READ (UCX's rendezvous). PlayOptions::eager_bytes of traces is the same length.
+/// The longest message that an MPI sends at once. For a longer one it sends a request, and the
+/// receiver fetches the data by RDMA READ (UCX's rendezvous). PlayOptions::eager_bytes of traces
+/// has the same value.
 inline constexpr std::uint64_t kEagerBytes = 64 * 1024;
 
 struct Timing {
@@ -61,12 +62,12 @@ struct Timing {
     double algbw = 0;  ///< GB/s
     double busbw = 0;  ///< GB/s
     Protocol protocol = Protocol::kSimple;
-    bool scaled = false;  ///< A part of the bytes was played, see stage.h.
+    bool scaled = false;  ///< Whether only a part of the bytes was played (stage.h).
 };
 
 class CollectiveModel {
   public:
-    /// The message says what does not fit and what to do.
+    /// Makes the model of a cluster. The error says what does not fit and what to do.
     static std::expected<std::unique_ptr<CollectiveModel>, std::string> make(
         const Cluster& cluster, const CollectiveOptions& options);
 
@@ -74,16 +75,18 @@ class CollectiveModel {
     const Layout& layout() const { return nccl_.layout(); }
     std::uint32_t ranks() const { return layout().ranks(); }
 
-    /// Without a protocol: the one that NCCL would take with this algorithm and size.
+    /// Returns the time of an operation. Without a protocol it is the one that NCCL would take with
+    /// this algorithm and size.
     std::expected<Timing, std::string> time(Op op, Algorithm algorithm, std::uint64_t bytes,
                                             std::optional<Protocol> protocol = {});
     /// Returns the microseconds that a transfer takes from the first node to the second, with the
     /// same part on each of the first `rails` NICs and without NCCL.
     std::expected<double, std::string> send_between_nodes(std::uint64_t bytes, std::uint32_t rails);
-    /// Returns the GB/s that each NIC has when every domain sends to the one that is half of all
-    /// domains on: all traffic crosses the middle of the fabric.
+    /// Returns the GB/s that each NIC has when every domain sends to the one that is half the
+    /// number of domains further on, so that all traffic crosses the middle of the fabric.
     std::expected<double, std::string> across_halves(std::uint64_t bytes);
-    /// What NCCL would take; direct for what it has no choice of.
+    /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
+    /// has no algorithms for.
     nccl::Choice choose(Op op, std::uint64_t bytes) const;
 
   private:
@@ -100,16 +103,18 @@ class CollectiveModel {
     NcclParts nccl_;
     Stack stack_;
     double step_us_;
-    std::unique_ptr<net::Routed> routed_ = {};  ///< For trees of switches, when first needed.
+    std::unique_ptr<net::Routed> routed_ = {};  ///< Routes for SHARP's trees, made when needed.
     std::vector<net::Failure> failures_ = {};
     std::unique_ptr<Stage> stage_ = {};
     std::optional<std::uint32_t> sharp_levels_ = {};
-    double leaf_us_;  ///< Between two HCAs of one leaf.
-    /// Sets of which longer or shorter ones follow, by operation, algorithm, protocol and round.
+    double leaf_us_;  ///< Latency between two HCAs of one leaf.
+    /// A set of flows that was played, from which the time of the same flows with more or fewer
+    /// bytes follows.
     struct Known {
-        std::uint64_t bytes = 0;  ///< Of the longest flow.
+        std::uint64_t bytes = 0;  ///< Bytes of the longest flow.
         Played played = {};
     };
+    /// Sets that were played, by operation, algorithm, protocol and round.
     std::map<std::tuple<Op, Algorithm, Protocol, std::size_t>, Known> known_ = {};
 };
 

@@ -83,8 +83,8 @@ TEST(CollectiveModel, MoreBandwidthNeverSlows) {
     }
 }
 
-// Two channels on each NIC fill it; what is above the latency is 2 (n - 1) / n of the bytes at the
-// rate of all NICs, as they reach GPUs' memory.
+// Two channels fill a NIC. The time without latency is that of 2 (n - 1) / n of the bytes at the
+// rate at which all NICs reach GPUs' memory.
 TEST(CollectiveModel, WithoutLatencyARingHasTheBoundOfItsNics) {
     const Cluster cluster = nodes_of_eight(4);
     const auto model = model_of(cluster);
@@ -95,7 +95,8 @@ TEST(CollectiveModel, WithoutLatencyARingHasTheBoundOfItsNics) {
     EXPECT_GE(timing.fabric_us, 0.999 * bound_us);
 }
 
-/// A channel copies less than its NIC could move; GPUs' memory bounds what several channels share.
+/// One channel copies less than its NIC could send. Several channels share the rate at which the
+/// NIC reaches GPUs' memory.
 TEST(CollectiveModel, OneChannelANicIsBoundByItsCopiesAndTwoByGpuMemory) {
     CollectiveOptions one;
     one.channels = 8;
@@ -119,7 +120,7 @@ TEST(CollectiveModel, PacketsAndFlowsAgreeOnARing) {
                 0.03 * us);
 }
 
-/// A request to send and a READ are each as long on their way as the data's first byte.
+/// A request to send and a READ each take as long as the first byte of the data.
 TEST(CollectiveModel, LongMessagesOfAnMpiWaitForARequestAndARead) {
     CollectiveOptions options;
     options.stack = Stack::kHost;
@@ -163,7 +164,8 @@ TEST(CollectiveModel, SharpTimeGrowsWithLevelsAloneNotWithNodes) {
     EXPECT_LT(deeper - flat, 3) << "one level more, in microseconds";
 }
 
-// A flat ring of n GPUs sends 2 (n - 1) / n through the NICs, rails of N nodes 2 (N - 1) / N.
+// A flat ring of n GPUs sends 2 (n - 1) / n of the bytes through NICs; rings over N nodes, one for
+// each rail, send 2 (N - 1) / N.
 TEST(CollectiveModel, HierarchiesBeatFlatRingsByWhatTheyKeepInside) {
     const Cluster cluster = nodes_of_eight(4);
     const auto model = model_of(cluster);
@@ -212,7 +214,7 @@ TEST(CollectiveModel, MoreDomainsThanThereAreAreRefused) {
     EXPECT_EQ(model.error(), "the cluster has 2 NVLink domains, not 3: take 2 or fewer");
 }
 
-// Every published number in the list is met within its tolerance, or said to be missed.
+// Every published number in the list is met within its tolerance, or marked as a known miss.
 TEST(Validation, RowsHoldUnlessTheyAreKnownMisses) {
     for (const ValidationRow& row : fabric_rows()) {
         const double ours = row.ours();

@@ -15,9 +15,10 @@ using net::flow::kWhole;
 using net::flow::Rate;
 
 constexpr double kRatePerByte = net::flow::kWorkPerByte;
-/// Flows that end within this part of the time that has passed end together for the others.
+/// Flows whose ends differ by less than this part of the time that has passed end at once, so that
+/// rates are not computed anew for each.
 constexpr double kStretch = 0.01;
-/// Rates that differ by less are the same: rounding.
+/// Rates, in bytes per second, that differ by less than this are the same but for rounding.
 constexpr double kSameRate = 64;
 
 /// Numbers the links that take part from 0 on.
@@ -137,7 +138,7 @@ std::expected<Played, std::string> FlowStage::play(const Flows& flows, double fl
     return played;
 }
 
-/// What each flow would get if NICs alone held it back.
+/// Sets the rate of each flow to what it would have if only NICs limited it.
 void FlowStage::share_nics(std::vector<Moving>& moving) const {
     LinkNumbers numbers(network_.link_count());
     for (const Moving& each : moving) {
@@ -164,7 +165,7 @@ void FlowStage::share_nics(std::vector<Moving>& moving) const {
     }
 }
 
-/// Whether the links between switches carry what NICs give.
+/// Returns whether the links between switches can carry these rates.
 bool FlowStage::carries(const std::vector<Moving>& moving, const std::vector<Way>& ways) const {
     std::vector<double> sent(ways.size(), 0);  // By way.
     for (const Moving& each : moving) {
@@ -185,8 +186,9 @@ bool FlowStage::carries(const std::vector<Moving>& moving, const std::vector<Way
     return true;
 }
 
-/// Lowers rates to what the links between switches give. Flows of one way that NICs give the same
-/// are one, with their number as its weight and what NICs give as a link of its own.
+/// Lowers rates to what the links between switches can carry. The solver sees flows of one Way with
+/// the same rate as one flow, whose weight is their number; a link of its own limits it to their
+/// rate.
 void FlowStage::share_switches(std::vector<Moving>& moving, const std::vector<Way>& ways) const {
     std::vector<std::uint32_t> order(moving.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -219,7 +221,8 @@ void FlowStage::share_switches(std::vector<Moving>& moving, const std::vector<Wa
     for (const std::uint32_t link : numbers.links()) {
         capacities.push_back(network_.capacity(link));
     }
-    // A link of which a flow takes one part in kWhole: the product of rate and weight stays small.
+    // The link that limits a bundle: it takes one part in kWhole of it, so that the product of rate
+    // and weight stays small.
     const auto own = static_cast<std::uint32_t>(capacities.size());
     for (const Bundle& bundle : bundles) {
         capacities.push_back(

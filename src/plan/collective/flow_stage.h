@@ -2,13 +2,14 @@
 #pragma once
 
 // Plays sets of flows by max-min fair rates (net/flow), without messages: all flows begin at once,
-// and rates change when flows end. Flows whose ways differ in their NICs alone are one flow with a
-// weight for the solver, so that a set costs what its pairs of leaf switches cost: the traffic of
-// 16,384 NICs takes a fraction of a second.
+// and rates change when flows end. The solver sees flows whose paths differ only in their NICs as
+// one flow with a weight, so that its work grows with the number of pairs of leaf switches: the
+// traffic of 16,384 NICs takes a fraction of a second.
 //
-// The NICs divide their links first, the switches what that leaves. A NIC whose flow the fabric
-// holds back does not give the rest to its other flows, so that a set may take a little longer here
-// than with rates that are fair all at once; never less.
+// First the links of NICs are divided among their flows, then the links between switches among what
+// the NICs send. A NIC whose flow the fabric holds back does not give the rest to its other flows.
+// So a set may take a little longer here than with rates that are fair on all links at once, and
+// never less.
 
 #include <cstdint>
 #include <expected>
@@ -28,7 +29,7 @@ namespace softib::plan {
 
 class FlowStage : public Stage {
   public:
-    /// `speed_factor`: links carry this many times their generation's rate.
+    /// Makes a stage whose links carry `speed_factor` times their generation's rate.
     static std::expected<std::unique_ptr<Stage>, std::string> make(
         topo::Fabric fabric, const net::SimulationOptions& options, double speed_factor);
     FlowStage(const FlowStage&) = delete;
@@ -37,22 +38,22 @@ class FlowStage : public Stage {
     std::expected<Played, std::string> play(const Flows& flows, double flow_bytes_per_s) override;
 
   private:
-    /// Links between switches that flows have in common.
+    /// A path between leaf switches that several flows have in common.
     struct Way {
         std::vector<net::flow::Hop> hops = {};
         net::TimePs latency = 0;
     };
     /// A flow that has not ended. Bytes are those on the wire.
     struct Moving {
-        std::uint32_t out = 0;  ///< Link of the sending NIC,
-        std::uint32_t in = 0;   ///< and that to the receiving one.
-        std::uint32_t way = 0;
-        double left = 0;   ///< Bytes.
-        double limit = 0;  ///< Bytes a second.
-        double rate = 0;
+        std::uint32_t out = 0;  ///< Link from the sending NIC.
+        std::uint32_t in = 0;   ///< Link to the receiving NIC.
+        std::uint32_t way = 0;  ///< Position of its Way.
+        double left = 0;        ///< Bytes that are not sent yet.
+        double limit = 0;       ///< Highest rate of the flow in bytes per second; 0: no limit.
+        double rate = 0;        ///< Bytes per second.
     };
-    /// Where a way begins and ends: leaf switches, or a leaf and an end port where the tables alone
-    /// decide.
+    /// The ends of a Way: two leaf switches if routing is adaptive, else a leaf and an end port,
+    /// since forwarding tables are by destination.
     using WayKey = std::pair<std::uint32_t, std::uint32_t>;
 
     FlowStage(net::StartingRoutes start, const net::SimulationOptions& options,

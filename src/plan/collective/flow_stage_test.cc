@@ -46,21 +46,21 @@ TEST(FlowStage, FlowsOfANicShareItAndThoseThatAreLeftHaveWhatOthersHad) {
     const auto stage = stage_of(tapered_tree());
     const double alone = us_of(*stage, {{0, 1, kBytes, 0}});
     EXPECT_NEAR(us_of(*stage, {{0, 1, kBytes, 0}, {0, 2, kBytes, 0}}), 2 * alone, 0.01 * alone);
-    // Half of its NIC until the short one is done, then all.
+    // The long flow has half of its NIC until the short one is done, then all of it.
     EXPECT_NEAR(us_of(*stage, {{0, 1, 3 * kBytes, 0}, {0, 2, kBytes, 0}}), 4 * alone, 0.01 * alone);
 }
 
 TEST(FlowStage, LeavesWithFewerCablesUpDivideThem) {
     const auto stage = stage_of(tapered_tree());
     Flows flows;
-    for (std::uint32_t host = 0; host < 8; ++host) {  // All of the first leaf to the second.
+    for (std::uint32_t host = 0; host < 8; ++host) {  // From the first leaf to the second.
         flows.push_back({host, 8 + host, kBytes, 0});
     }
     const double alone = us_of(*stage, {{0, 1, kBytes, 0}});
     EXPECT_NEAR(us_of(*stage, flows), 4 * alone, 0.02 * alone);
 }
 
-// The solver of messages divides all links at once; ours NICs first.
+// The flow model of messages divides all links at once; FlowStage divides those of NICs first.
 TEST(FlowStage, AgreesWithMessagesOnTheFlowModel) {
     for (const char* name : {"superpod-h100:1", "hgx-h200:16"}) {
         SCOPED_TRACE(name);
@@ -83,7 +83,8 @@ TEST(FlowStage, AgreesWithMessagesOnTheFlowModel) {
     }
 }
 
-// Why flows between two leaves may be one: their ways have the same links between switches.
+// Flows between two leaves have the same links between switches, so that FlowStage may treat them
+// as one.
 TEST(FlowStage, WaysBetweenTwoLeavesDifferInTheirEndsAlone) {
     for (const char* name : {"superpod-h100:16", "hgx-h200:64", "superpod-a100:4"}) {
         SCOPED_TRACE(name);

@@ -22,7 +22,7 @@ Layout::Layout(const Cluster& cluster, std::uint32_t domains, RankOrder order, b
             std::swap(places[i - 1], places[prng.below(i)]);
         }
     }
-    // A domain has all NICs of its nodes, or its part of the NICs of one node.
+    // A domain has all NICs of its nodes, or its share of the NICs of one node.
     for (const std::uint32_t place : places) {
         for (std::uint32_t nic = 0; nic < nics_; ++nic) {
             ends_.push_back(place * nics_ + nic);
@@ -48,7 +48,7 @@ Flows ring_flows(const Layout& layout, std::uint32_t channels, std::uint64_t byt
 }
 
 TreePair double_tree(std::uint32_t count) {
-    // In-order numbering: position i with lowest bit b is inside the tree between i - b and i + b.
+    // In-order numbering: position i, whose lowest set bit is b, stands between i - b and i + b.
     const auto parent = [count](std::uint32_t i) {
         if (i == 0) {
             return 0U;
@@ -60,7 +60,8 @@ TreePair double_tree(std::uint32_t count) {
     TreePair trees{std::vector<std::uint32_t>(count), std::vector<std::uint32_t>(count)};
     for (std::uint32_t i = 0; i < count; ++i) {
         trees.first[i] = parent(i);
-        // Mirrored if the number is even, else shifted by one: leaves are odd positions.
+        // The second tree is the first one mirrored if the number is even, else shifted by one:
+        // the leaves of the first are odd positions, which are then inner nodes.
         const bool even = count % 2 == 0;
         const std::uint32_t image = even ? count - 1 - i : (i + count - 1) % count;
         const std::uint32_t up = parent(image);
@@ -96,7 +97,7 @@ void add_tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t 
     }
 }
 
-/// Positions that pair up in rounds: the largest power of two.
+/// Returns the number of positions that pair up in rounds: the largest power of two.
 std::uint32_t paired(const Layout& layout) {
     return std::bit_floor(layout.domains());
 }
@@ -112,7 +113,8 @@ Flows swap_flows(const Layout& layout, std::uint32_t distance, std::uint64_t byt
     return flows;
 }
 
-/// Between positions that exceed the power of two and those that stand in for them.
+/// Returns the flows between positions in excess of the power of two and those that stand in for
+/// them; `back`: to the former.
 Flows fold_flows(const Layout& layout, std::uint64_t bytes, bool back) {
     Flows flows;
     const std::uint32_t count = paired(layout);
@@ -207,7 +209,7 @@ Flows all_to_all_flows(const Layout& layout, std::uint64_t bytes) {
 Flows send_recv_flows(const Layout& layout, std::uint64_t bytes) {
     Flows flows;
     const std::uint32_t count = layout.domains();
-    // With rails aligned NVLink takes the message to the GPU whose NIC the receiver has.
+    // If rails are aligned, NVLink takes the message to the GPU on the receiver's rail, which is 0.
     const std::uint32_t nic = layout.nic_behind(0) == 0 ? 0 : layout.nics_per_domain() - 1;
     for (std::uint32_t p = 0; p < count && count > 1; ++p) {
         flows.push_back({layout.end(p, nic), layout.end((p + 1) % count, 0), bytes, 0});

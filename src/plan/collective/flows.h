@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What NICs send to each other during a collective operation: pure arithmetic on the places of
-// ranks. A set of flows goes at once; an algorithm is one set or a sequence of rounds.
+// The flows between NICs during a collective operation, computed from the places of ranks. The
+// flows of a set go at once; an algorithm is one set, or a sequence of sets (rounds).
 
 #include <cstdint>
 #include <vector>
@@ -16,74 +16,81 @@ struct NicFlow {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t connection = 0;  ///< The channel.
+    std::uint32_t connection = 0;  ///< Number that tells apart channels of one NIC.
 
     friend bool operator==(const NicFlow&, const NicFlow&) = default;
 };
 using Flows = std::vector<NicFlow>;
 
 enum class RankOrder : std::uint8_t {
-    kTopology,  ///< As the fabric numbers nodes, so that neighbours share a leaf.
-    kRandom,    ///< Shuffled.
+    kTopology,  ///< In the order of the fabric's nodes, so that neighbours share a leaf.
+    kRandom,    ///< In a random order.
 };
 
-/// The places of ranks: NVLink domains in the order of ranks, and the NICs of each.
+/// The places of ranks: NVLink domains in the order of ranks, and the NICs of each. The position of
+/// a domain is its number in that order.
 class Layout {
   public:
-    /// The first `domains` NVLink domains of the cluster.
+    /// Places ranks on the first `domains` NVLink domains of the cluster. `rails_aligned`: messages
+    /// arrive by the same NIC of a domain as the one by which they leave.
     Layout(const Cluster& cluster, std::uint32_t domains, RankOrder order, bool rails_aligned,
            std::uint64_t seed);
-    /// Domains by the end ports of their NICs, of which each has `nics`; rails are aligned.
+    /// Places ranks on domains that have `nics` NICs each. `ends` has the end ports of these NICs,
+    /// domain by domain. Rails are aligned.
     Layout(std::vector<std::uint32_t> ends, std::uint32_t nics, std::uint32_t gpus_per_domain);
 
     std::uint32_t domains() const { return static_cast<std::uint32_t>(ends_.size()) / nics_; }
     std::uint32_t gpus_per_domain() const { return gpus_; }
     std::uint32_t nics_per_domain() const { return nics_; }
     std::uint32_t ranks() const { return domains() * gpus_; }
-    /// The end port of a NIC of the domain that is at this position.
+    /// Returns the end port of a NIC of the domain at this position.
     std::uint32_t end(std::uint32_t position, std::uint32_t nic) const {
         return ends_[position * nics_ + nic];
     }
-    /// NIC by which a message arrives that has left by `nic`: the same, or the next if rails are
-    /// not aligned.
+    /// Returns the NIC by which a message arrives that has left by `nic`: the same one, or the next
+    /// if rails are not aligned.
     std::uint32_t nic_behind(std::uint32_t nic) const { return aligned_ ? nic : (nic + 1) % nics_; }
 
   private:
-    std::vector<std::uint32_t> ends_;  ///< By position, and by NIC of each.
+    std::vector<std::uint32_t> ends_;  ///< End ports of the NICs, position by position.
     std::uint32_t gpus_ = 1;
     std::uint32_t nics_ = 1;
     bool aligned_ = true;
 };
 
-/// Every domain to the next, `bytes` on each of the channels; channel c has NIC c modulo NICs.
+/// Returns the flows of rings: every domain sends `bytes` to the next on each of the channels.
+/// Channel c uses NIC c modulo the NICs of a domain.
 Flows ring_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes);
 
-/// Parents in the two binary trees over `count` positions; the root has itself. A position that is
-/// a leaf of one tree is inside the other.
+/// The parent of each position in two binary trees; a root is its own parent. A position that is a
+/// leaf of one tree is an inner node of the other.
 struct TreePair {
     std::vector<std::uint32_t> first;
     std::vector<std::uint32_t> second;
 };
+/// Returns NCCL's double binary tree over `count` positions.
 TreePair double_tree(std::uint32_t count);
-/// Up and down both trees at once: `bytes` on each of the channels, half on each tree.
+/// Returns the flows up and down both trees at once: `bytes` on each channel, half on each tree.
 Flows tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes);
-/// Down alone, from the root of each tree.
+/// Returns the flows down both trees only, from their roots, with bytes as in tree_flows().
 Flows tree_down_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes);
 
-/// Recursive halving: one set for each round, `bytes` in each NIC at the beginning. Positions that
-/// exceed a power of two give their part to another first.
+/// Returns the rounds of recursive halving; each NIC has `bytes` at the beginning. If the positions
+/// are no power of two, those in excess first send their bytes to others that stand in for them.
 std::vector<Flows> halving_rounds(const Layout& layout, std::uint64_t bytes);
-/// The same backwards: recursive doubling.
+/// Returns the rounds of recursive doubling: those of recursive halving in reverse.
 std::vector<Flows> doubling_rounds(const Layout& layout, std::uint64_t bytes);
 
-/// PAT: to the position that is 1, 2, 4, ... on; `bytes` in each NIC at the end.
+/// Returns the rounds of PAT, in which positions send to those 1, 2, 4, ... further on; each NIC
+/// has `bytes` at the end.
 std::vector<Flows> pat_rounds(const Layout& layout, std::uint64_t bytes);
 
-/// Every domain to every other: `bytes` from each NIC to the NIC of its rail. Of more than a few
-/// hundred thousand pairs a part stands for all, evenly spread, with the bytes of all.
+/// Returns the flows from every domain to every other: `bytes` from each NIC to the NIC of its
+/// rail. If these are more than a few hundred thousand flows, an evenly spread part of them has the
+/// bytes of all.
 Flows all_to_all_flows(const Layout& layout, std::uint64_t bytes);
 
-/// The last GPU of each domain to the first of the next.
+/// Returns the flows from the last GPU of each domain to the first GPU of the next.
 Flows send_recv_flows(const Layout& layout, std::uint64_t bytes);
 
 }  // namespace softib::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the operations of an MPI with one rank a node consist of: rounds that wait for each other.
+// The parts of the operations of an MPI with one rank on each node: rounds, one after the other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace softib::plan {
 
 namespace {
 
-/// Sender and receiver together: what OSU's 0.9 us between two hosts of EDR leave beside HCAs,
-/// switches and cables.
+/// Software time of sender and receiver together: what remains of OSU's 0.9 us between two hosts of
+/// EDR without HCAs, switches and cables.
 constexpr double kHostUs = 0.1;
 
-/// As host_parts: what every rank sends to the next in a step of a ring.
+/// Returns the bytes that every rank sends to the next in a step of a ring.
 std::uint64_t ring_block(std::uint64_t bytes, std::uint32_t ranks) {
     return std::max<std::uint64_t>(bytes / ranks, 1);
 }
@@ -30,7 +30,7 @@ std::expected<Parts, std::string> CollectiveModel::on_hosts(Op op, Algorithm alg
     const std::uint32_t count = ranks();
     switch (algorithm) {
         case Algorithm::kRing:
-            // Every step has the same traffic, so one is played.
+            // All steps have the same traffic, so one is played and its time repeated.
             parts.rounds.push_back(
                 ring_flows(layout(), 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
             parts.repeats = (op == Op::kAllReduce ? 2.0 : 1.0) * (count - 1);

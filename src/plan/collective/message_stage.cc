@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kPsPerMicro = 1e6;
 
-/// One flow of each sender, to see how long a bit is under way.
+/// Returns a flow of one byte for each sender, to measure the latency.
 Flows probes_of(const Flows& flows) {
     Flows probes = flows;
     std::ranges::stable_sort(probes, {}, &NicFlow::from);
@@ -61,9 +61,9 @@ std::expected<Played, std::string> MessageStage::play(const Flows& flows, double
     if (flow_bytes_per_s > 0) {
         pace_ps_per_byte_ = 1e12 / flow_bytes_per_s * config_.speed_factor;
     }
-    // A part has as many slices as its window at least, so that it is as steady as the whole.
+    // The longest flow is cut into more slices than are under way at once, so that the part is as
+    // steady as the whole. If there are many flows, fewer slices of each are enough.
     const double longest_played = static_cast<double>(longest) * part / config_.speed_factor;
-    // Many flows make up for few slices of each.
     constexpr double kMessagesMax = 1U << 14;
     const double slices = std::clamp(kMessagesMax / static_cast<double>(flows.size()), 1.0,
                                      2.0 * config_.outstanding);
@@ -99,7 +99,7 @@ std::expected<void, std::string> MessageStage::run(const Flows& flows, double pa
             1);
         states_[i].next_at = start;
     }
-    // Turn by turn, so that no flow has all its slices before the first of another.
+    // One slice of each flow in turn, so that no flow sends all its slices before another begins.
     for (std::uint32_t turn = 0; turn < config_.outstanding; ++turn) {
         for (std::size_t i = 0; i < states_.size(); ++i) {
             send(i, start);

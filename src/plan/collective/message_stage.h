@@ -2,11 +2,11 @@
 #pragma once
 
 // Plays sets of flows as messages on a model of the fabric, as NCCL's proxies send them: in slices,
-// with a few of each flow under way, and no faster than a channel can copy.
+// with a few slices of each flow under way, and no faster than a channel can copy.
 //
-// A set whose flows are long is played with a part of its bytes, the same part of each, and the
-// time is scaled. That is exact where rates do not change during a set, as they do not if all flows
-// are of one length; Played::scaled says that it was done.
+// If a set has long flows, only a part of its bytes is played, the same part of each flow, and the
+// time is scaled up. That is exact if rates do not change during the set, for example because all
+// flows have the same length. Played::scaled tells whether this was done.
 
 #include <cstdint>
 #include <expected>
@@ -20,17 +20,18 @@
 namespace softib::plan {
 
 struct MessageStageConfig {
-    std::uint64_t slice_bytes = 512 * 1024;    ///< NCCL's Simple protocol: 4 MiB in 8 steps.
-    std::uint32_t outstanding = 4;             ///< Slices of a flow under way.
-    std::uint64_t bytes_max = 1ULL << 30;      ///< Of a set, played.
-    std::uint32_t flow_slices_max = 64;        ///< Of its longest flow, played.
-    std::uint64_t flow_bytes_min = 64 * 1024;  ///< Of the longest flow of a set, at least.
-    double speed_factor = 1;                   ///< Links carry this many times what the model's do.
+    std::uint64_t slice_bytes = 512 * 1024;  ///< NCCL's Simple protocol: 4 MiB in 8 steps.
+    std::uint32_t outstanding = 4;           ///< Slices of a flow that are under way at once.
+    std::uint64_t bytes_max = 1ULL << 30;    ///< Most bytes of a set that are played.
+    std::uint32_t flow_slices_max = 64;      ///< Most slices of the longest flow that are played.
+    /// Least bytes of a set's longest flow that are played, even if the other limits are exceeded.
+    std::uint64_t flow_bytes_min = 64 * 1024;
+    double speed_factor = 1;  ///< Real links carry this many times the rate of the model's links.
 };
 
 class MessageStage : public Stage, public net::MessageListener {
   public:
-    /// The model has nothing under way.
+    /// The model must have no messages under way.
     MessageStage(std::unique_ptr<net::Model> model, const MessageStageConfig& config);
     MessageStage(const MessageStage&) = delete;
     MessageStage& operator=(const MessageStage&) = delete;
@@ -42,9 +43,9 @@ class MessageStage : public Stage, public net::MessageListener {
   private:
     struct State {
         NicFlow flow = {};
-        std::uint64_t unsent = 0;
-        std::uint32_t open = 0;
-        net::TimePs next_at = 0;  ///< Not earlier than this the next slice begins.
+        std::uint64_t unsent = 0;  ///< Bytes in slices that have not begun.
+        std::uint32_t open = 0;    ///< Slices that are not acknowledged yet.
+        net::TimePs next_at = 0;   ///< Earliest time at which the next slice may begin.
         net::TimePs delivered_at = 0;
     };
 

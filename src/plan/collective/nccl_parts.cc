@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the operations of NCCL consist of, by algorithm.
+// The parts of NCCL's operations, by algorithm.
 #include "plan/collective/nccl_parts.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace {
 
 constexpr double kUsPerS = 1e6;
 
-/// Parts of an operation's bytes that a ring of `count` passes over each of its edges.
+/// Returns the part of an operation's bytes that a ring of `count` members sends over each edge.
 double ring_factor(Op op, double count) {
     return op == Op::kAllReduce   ? 2 * (count - 1) / count
            : op == Op::kBroadcast ? 1
                                   : (count - 1) / count;
 }
 
-/// Bytes on the wire for each byte of data: LL has a flag of 4 bytes beside each 4, LL128 one of 8
-/// in each 128.
+/// Returns the bytes on the wire for each byte of data: LL has a flag of 4 bytes beside each 4,
+/// LL128 one of 8 in each 128.
 double wire_bytes(Protocol protocol) {
     return protocol == Protocol::kLl ? 2 : protocol == Protocol::kLl128 ? 128.0 / 120 : 1;
 }
@@ -32,19 +32,20 @@ std::uint64_t scaled_bytes(std::uint64_t bytes, double by) {
         static_cast<std::uint64_t>(static_cast<double>(bytes) * by + 0.5), 1);
 }
 
-/// The same communicator seen from above: one rank for each domain.
+/// Returns the communicator with one rank for each domain.
 nccl::Communicator domains_of(nccl::Communicator comm) {
     comm.ranks = comm.nodes;
     return comm;
 }
 
+/// Returns the communicator of the ranks in one domain.
 nccl::Communicator one_domain_of(nccl::Communicator comm) {
     comm.ranks /= comm.nodes;
     comm.nodes = 1;
     return comm;
 }
 
-/// Microseconds for so many bytes of one GPU.
+/// Returns the microseconds that NVLink takes for these bytes of one GPU.
 double nvlink_us(const Cluster& cluster, double bytes) {
     const double rate = nvlink_rate(cluster);
     return rate > 0 ? bytes / rate * kUsPerS : 0;
@@ -53,7 +54,8 @@ double nvlink_us(const Cluster& cluster, double bytes) {
 }  // namespace
 
 double nvlink_rate(const Cluster& cluster) {
-    // NCCL's figure for a link of each generation; rates of others are taken as given.
+    // NCCL's rate for a link of each generation; if the number of links is unknown, the cluster's
+    // rate holds.
     const std::uint32_t cc = cluster.gpu.compute_capability;
     const double link = (cc >= 100 ? 40.1 : cc >= 90 ? 20.6 : 20.0) * 1e9;
     const double known = link * cluster.nvlink.links;
@@ -83,8 +85,8 @@ Parts NcclParts::parts(Op op, Algorithm algorithm, Protocol protocol, std::uint6
     return parts;
 }
 
-/// Microseconds that NICs need at least to read all that they send, or to write all that they
-/// receive, in GPUs' memory.
+/// Returns the least microseconds in which NICs read all that they send from GPUs' memory, or write
+/// all that they receive to it.
 double NcclParts::gpu_memory_us(const std::vector<Flows>& rounds) const {
     std::uint64_t bytes = 0;
     const std::size_t nics = std::size_t{cluster_.nodes()} * cluster_.nics_per_node();
@@ -102,7 +104,7 @@ double NcclParts::gpu_memory_us(const std::vector<Flows>& rounds) const {
     return static_cast<double>(bytes) / (cluster_.nic_bytes_per_s() * kGpuMemoryShare) * kUsPerS;
 }
 
-/// Between NVLink domains.
+/// Returns the parts of an operation on several NVLink domains.
 Parts NcclParts::between(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
     switch (algorithm) {
         case Algorithm::kRing:
@@ -122,7 +124,7 @@ Parts NcclParts::between(Op op, Algorithm algorithm, Protocol protocol, std::uin
     }
 }
 
-/// Within one NVLink domain.
+/// Returns the parts of an operation within one NVLink domain.
 Parts NcclParts::inside(Op op, Algorithm algorithm, Protocol protocol, double bytes) const {
     Parts parts;
     const double ranks = comm_.ranks;
@@ -174,7 +176,7 @@ Parts NcclParts::tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64
     }
     parts.software_us = nccl::latency_us(comm_, op, algorithm, protocol, bytes);
     parts.rounds.push_back(tree_flows(layout_, channels_, scaled_bytes(bytes, wire / channels_)));
-    // Up and down between nodes; the limit of a channel counts both.
+    // Data go up and down between nodes, and the limit of a channel counts both.
     const double limit = nccl::channel_limit(comm_, algorithm, protocol) * comm_.graph.channels;
     if (limit > 0) {
         parts.fabric_us_min = 2 * static_cast<double>(bytes) / (limit * 1e3);
@@ -187,7 +189,8 @@ Parts NcclParts::tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64
     return parts;
 }
 
-/// Reduce-scatter inside domains, rings over domains with a part for each NIC, all-gather inside.
+/// Returns the parts of an algorithm on two levels: reduce-scatter inside domains, rings over
+/// domains with a part of the bytes for each NIC, all-gather inside domains.
 Parts NcclParts::levels(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
     Parts parts;
     const nccl::Communicator above = domains_of(comm_);
@@ -260,7 +263,8 @@ Parts NcclParts::direct(Op op, std::uint64_t bytes) const {
     const double each = static_cast<double>(bytes) / layout_.ranks();
     parts.rounds.push_back(
         all_to_all_flows(layout_, scaled_bytes(1, each * gpus * gpus / layout_.nics_per_domain())));
-    // Half of what leaves a domain takes NVLink to the GPU on the receiver's rail first.
+    // For each domain, a GPU sends all but one of its messages over NVLink: to the receiver in its
+    // own domain, or to the GPU here that is on the rail of the receiver.
     parts.nvlink_us = nvlink_us(cluster_, each * (gpus - 1) * layout_.domains());
     return parts;
 }
@@ -288,7 +292,7 @@ std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
     const SharpLimits limits = sharp_limits(cluster_.fabric.spec.generation);
     TreeBook manager(*routed_, limits);
     std::uint32_t most = 0;
-    // NCCL has a job for each HCA of a node.
+    // NCCL has a SHARP job for each HCA of a node.
     for (std::uint32_t nic = 0; nic < layout().nics_per_domain(); ++nic) {
         std::vector<std::uint32_t> ends;
         for (std::uint32_t p = 0; p < layout().domains(); ++p) {
@@ -322,14 +326,14 @@ std::expected<Parts, std::string> CollectiveModel::sharp(Op op, Algorithm algori
     parts.software_us = nccl::latency_us(nccl_.comm(), op, nvls ? Algorithm::kNvls : algorithm,
                                          Protocol::kSimple, bytes);
     SharpTimes times = sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
-    times.software_us = 0;  // NCCL's, above.
+    times.software_us = 0;  // NCCL's latency above includes it.
     const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
     const std::uint64_t share = std::max<std::uint64_t>(nccl_.nic_share(bytes), 1);
     parts.streamed_us = streams ? sharp_us(times, *levels, share) : llt_us(times, *levels, share);
     const double gpus = layout().gpus_per_domain();
     parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * ring_factor(op, gpus));
     if (nvls) {
-        // In and out of an NVSwitch once, at the part of its links that NCCL counts on.
+        // Data go in and out of an NVSwitch once, at the rate that NCCL expects of its links.
         const nccl::Communicator domain = one_domain_of(nccl_.comm());
         const double algbw = nccl::estimate(domain, op, Algorithm::kNvls, Protocol::kSimple).algbw;
         parts.nvlink_us = algbw > 0 ? static_cast<double>(bytes) / (algbw * 1e3) : parts.nvlink_us;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What an operation of one communicator consists of, by NCCL's algorithms: software, traffic
-// between NICs, bytes on NVLink. collective_model.h times it alone on a fabric; trace/player.h
+// The parts of an operation of one communicator by NCCL's algorithms: software, traffic between
+// NICs, bytes on NVLink. collective_model.h times one operation alone on a fabric; trace/player.h
 // plays many at once.
 
 #include <cstdint>
@@ -15,43 +15,45 @@
 
 namespace softib::plan {
 
-/// What one channel, a thread block, copies at most. Fitted on row L4: a pair of GPUs over NDR
-/// reaches 42.5 of 50 GB/s.
+/// The most that one channel, which is a thread block, copies. Fitted on row L4: a pair of GPUs
+/// over NDR reaches 42.5 of 50 GB/s.
 inline constexpr double kChannelBytesPerS = 42.5e9;
 
-/// The part of a NIC's data rate that is left between the wire and a GPU's memory: PCIe and the
-/// switch that both are at take the rest. Fitted on row B53: an NDR NIC that several channels share
-/// gives NCCL 47 of 49.7 GB/s.
+/// The part of a NIC's data rate that reaches a GPU's memory; the rest is lost in PCIe and in the
+/// PCIe switch between them. Fitted on row B53: an NDR NIC that several channels share gives NCCL
+/// 47 of 49.7 GB/s.
 inline constexpr double kGpuMemoryShare = 0.946;
 
-/// What messages between ranks cost to start: NCCL's base latency of Simple.
+/// Microseconds to start messages between ranks: NCCL's base latency of Simple.
 inline constexpr double kDirectStartUs = 8.4;
 
-/// What an operation consists of.
+/// The parts of an operation.
 struct Parts {
     double software_us = 0;
-    std::vector<Flows> rounds = {};  ///< One after the other.
-    double repeats = 1;              ///< All rounds, so often.
+    std::vector<Flows> rounds = {};  ///< Sets of flows that are played one after the other.
+    double repeats = 1;              ///< How often all rounds take place.
     double round_us = 0;             ///< Software and latency that each round adds.
-    double flow_bytes_per_s = 0;     ///< Of a flow, at most; 0: no limit.
-    double fabric_us_min = 0;        ///< Limits of channels, and of NICs at GPUs' memory.
-    double streamed_us = 0;          ///< Besides: what switches aggregate.
+    double flow_bytes_per_s = 0;     ///< Highest rate of a flow; 0: no limit.
+    /// Least time in the fabric, by the limits of channels and of NICs at GPUs' memory.
+    double fabric_us_min = 0;
+    double streamed_us = 0;  ///< Further time in the fabric, in which switches aggregate.
     double nvlink_us = 0;
 };
 
 class NcclParts {
   public:
-    /// Without `channels` there are two for each NIC between domains, as NCCL has.
+    /// `channels` is their number between domains; 0: two for each NIC, as in NCCL.
     NcclParts(const Cluster& cluster, Layout layout, const nccl::Communicator& comm,
               std::uint32_t channels = 0);
 
     const Layout& layout() const { return layout_; }
     const nccl::Communicator& comm() const { return comm_; }
-    /// What NCCL would take; direct for what it has no choice of.
+    /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
+    /// has no algorithms for.
     nccl::Choice choose(Op op, std::uint64_t bytes) const;
-    /// Any algorithm that computes the operation, except those of switches.
+    /// Returns the parts of an operation, by any algorithm that computes it except SHARP's.
     Parts parts(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
-    /// The share of an operation that one NIC has.
+    /// Returns the part of an operation's bytes that falls to each NIC of a domain.
     std::uint64_t nic_share(std::uint64_t bytes) const { return bytes / layout_.nics_per_domain(); }
 
   private:
@@ -71,7 +73,7 @@ class NcclParts {
     std::uint32_t channels_;
 };
 
-/// What an NVLink domain's GPU moves in one direction by NCCL's kernels, in bytes per second.
+/// Returns the bytes per second that NCCL's kernels move over NVLink in one direction of a GPU.
 double nvlink_rate(const Cluster& cluster);
 
 }  // namespace softib::plan

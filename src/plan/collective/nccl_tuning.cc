@@ -9,9 +9,9 @@ namespace softib::plan::nccl {
 
 namespace {
 
-/// By protocol: LL, LL128, Simple.
+/// Values by protocol: LL, LL128, Simple.
 using ByProtocol = std::array<double, 3>;
-/// By Algorithm up to kPat: tree, ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT.
+/// Values by Algorithm up to kPat: tree, ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT.
 using Latencies = std::array<ByProtocol, 7>;
 
 constexpr Latencies kBase{{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {}, {}, {}, {}, {8, 8, 8}}};
@@ -21,9 +21,9 @@ constexpr Latencies kPci{{{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, 
 constexpr Latencies kNet{
     {{5, 8.5, 14}, {2.7, 4, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14}}};
 
-/// Limits by 1, 2 and more nodes.
+/// Limits for 1 node, for 2, and for more.
 using ByNodes = std::array<double, 3>;
-/// By generation: Volta, Ampere, Hopper, Blackwell.
+/// Limits by generation: Volta, Ampere, Hopper, Blackwell.
 using Limits = std::array<ByNodes, 4>;
 constexpr Limits kLlMax{{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
 constexpr Limits kRingLl128{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
@@ -32,7 +32,7 @@ constexpr Limits kTree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {7
 constexpr Limits kNvlsTree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}};
 constexpr std::array<double, 4> kNvlsEfficiency{0, 0, 0.85, 0.74};
 
-/// What a channel may have of a link, from the most to the least.
+/// Rates that NCCL's search tries for a channel, the highest first.
 constexpr std::array kIntraSm80{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
                                 9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
 constexpr std::array kInterSm80{48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0,
@@ -45,7 +45,8 @@ constexpr std::array kIntraSm100{90.0, 80.0, 70.0, 60.0, 50.0, 45.0,
 constexpr std::array kInterSm100{96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0,
                                  20.0, 17.5, 15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
 
-// Trees do not follow the model at medium sizes: by protocol and powers of two from 64 B on.
+// NCCL's correction of the bandwidth of trees, by protocol and powers of two from 64 bytes on: at
+// medium sizes they are slower than its model.
 constexpr std::array<std::array<double, 24>, 3> kTreeCorrection{
     {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
@@ -71,7 +72,8 @@ double log2i(std::uint32_t value) {
     return static_cast<double>(std::bit_width(value)) - 1;
 }
 
-/// PAT is for one GPU a node; NVLS needs GPUs that can, and SHARP across nodes.
+/// Returns whether NCCL would consider this combination. PAT needs nodes with one GPU; NVLS needs
+/// GPUs that have it, and SHARP across nodes.
 bool enabled(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
     const bool halves = op == Op::kAllGather || op == Op::kReduceScatter;
     const bool simple = protocol == Protocol::kSimple;
@@ -101,7 +103,7 @@ bool enabled(const Communicator& comm, Op op, Algorithm algorithm, Protocol prot
     return false;
 }
 
-/// GB/s of a channel of NVLS or NVLSTree.
+/// Returns the GB/s of a channel of NVLS or NVLSTree.
 double nvls_channel(const Communicator& comm, Op op, Algorithm algorithm) {
     const Graph& graph = comm.nvls_graph;
     const std::size_t generation = generation_of(comm.compute_capability);
@@ -185,7 +187,7 @@ double ring_latency(const Communicator& comm, Op op, Protocol protocol, double i
                     double inter) {
     const double steps = steps_of(op, comm.ranks);
     if (op == Op::kBroadcast) {
-        // Rings of one node have the same order in all channels; others wait for chunks.
+        // As in NCCL: on one node a broadcast costs the latency of one step, else of all steps.
         const auto ring = static_cast<std::size_t>(Algorithm::kRing);
         const auto tree = static_cast<std::size_t>(Algorithm::kTree);
         const Latencies& hardware = comm.nodes > 1 ? kNet : comm.nvlink ? kNvLink : kPci;

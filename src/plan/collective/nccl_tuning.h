@@ -2,10 +2,11 @@
 #pragma once
 
 // How NCCL chooses an algorithm and a protocol: its model of latency and bandwidth, with the
-// constants that NCCL 2.30 publishes in src/graph/tuning.cc. NCCL's figures are its guesses and
-// decide the choice alone; how long an operation takes on a fabric, collective_model.h says.
+// constants that NCCL 2.30 publishes in src/graph/tuning.cc. The bandwidths here are NCCL's own
+// estimates and serve its choice; collective_model.h computes how long an operation takes on a
+// fabric.
 //
-// Bandwidths are GB/s, times microseconds, as there.
+// Bandwidths are in GB/s and times in microseconds, as in NCCL.
 
 #include <cstdint>
 #include <optional>
@@ -17,31 +18,33 @@
 
 namespace softib::plan::nccl {
 
-/// What NCCL's search of the topology has found.
+/// The result of NCCL's search of the topology.
 struct Graph {
     std::uint32_t channels = 0;
-    double bw_intra = 0;  ///< Of a channel inside nodes,
-    double bw_inter = 0;  ///< and between them.
+    double bw_intra = 0;  ///< Bandwidth of a channel inside nodes.
+    double bw_inter = 0;  ///< Bandwidth of a channel between nodes.
 };
 
 struct Communicator {
     std::uint32_t ranks = 0;
     std::uint32_t nodes = 1;
     std::uint32_t compute_capability = 90;
-    bool amd_cpu = false;  ///< Else Intel: its limits of LL and its cost of a post differ.
-    bool nvlink = true;    ///< Else PCIe inside nodes.
+    bool amd_cpu = false;  ///< AMD, else Intel: limits of LL and the cost of a post differ.
+    bool nvlink = true;    ///< Whether GPUs of a node are joined by NVLink, else by PCIe.
     bool nvswitch = true;
-    bool nvls = true;      ///< The GPUs and their switches can.
-    bool collnet = false;  ///< A SHARP plug-in is there and enabled.
-    Graph graph = {};      ///< The one of rings and trees.
-    Graph nvls_graph = {};
+    bool nvls = true;       ///< Whether NVSwitches can reduce (NVLink SHARP).
+    bool collnet = false;   ///< Whether a SHARP plug-in is there and enabled.
+    Graph graph = {};       ///< The graph of rings and trees.
+    Graph nvls_graph = {};  ///< The graph of NVLS.
 
     double ranks_per_node() const { return static_cast<double>(ranks) / nodes; }
 };
 
-/// Of the first `nodes` NVLink domains of a cluster: what NCCL calls a node is a domain.
+/// Returns the communicator of all GPUs in the first `domains` NVLink domains of a cluster. A
+/// domain is what NCCL calls a node.
 Communicator communicator_of(const Cluster& cluster, std::uint32_t domains);
-/// Of so many GPUs in each of these domains, which have `nics` NICs each for them.
+/// Returns the communicator of `per_domain` GPUs in each of `domains` NVLink domains, which use
+/// `nics` NICs in each domain.
 Communicator communicator_of(const Cluster& cluster, std::uint32_t domains,
                              std::uint32_t per_domain, std::uint32_t nics);
 
@@ -55,14 +58,14 @@ Estimate estimate(const Communicator& comm, Op op, Algorithm algorithm, Protocol
 std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm algorithm,
                                   Protocol protocol, std::uint64_t bytes);
 
-/// The latency that NCCL charges to an operation of this size.
+/// Returns the latency that NCCL expects of an operation of this size.
 double latency_us(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol,
                   std::uint64_t bytes);
 
-/// What a hop between nodes costs that nothing hides.
+/// Returns the latency of a hop between nodes that nothing hides.
 double hop_us(Protocol protocol);
 
-/// What a channel of this algorithm carries at most as busbw; 0: no published limit.
+/// Returns the highest busbw of one channel of this algorithm; 0 if NCCL publishes no limit.
 double channel_limit(const Communicator& comm, Algorithm algorithm, Protocol protocol);
 
 struct Choice {
@@ -70,7 +73,8 @@ struct Choice {
     Protocol protocol = Protocol::kSimple;
     double expected_us = 0;
 };
-/// Returns the fastest of what NCCL knows, or of `among` if that is not empty.
+/// Returns the algorithm and protocol that NCCL expects to be fastest, out of `among` if that is
+/// not empty; std::nullopt if NCCL has none for the operation.
 std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
                              std::span<const Algorithm> among = {});
 /// Returns the protocol that NCCL would take with a given algorithm; Simple if it knows none.

@@ -10,7 +10,7 @@
 namespace softib::plan::nccl {
 namespace {
 
-/// Nodes of 8 GPUs on NVLink with an NDR NIC for each.
+/// Returns a communicator on nodes of 8 GPUs with NVLink and an NDR NIC for each GPU.
 Communicator nodes_of_eight(std::uint32_t nodes, std::uint32_t compute_capability = 90) {
     return {.ranks = nodes * 8,
             .nodes = nodes,
@@ -19,7 +19,7 @@ Communicator nodes_of_eight(std::uint32_t nodes, std::uint32_t compute_capabilit
             .nvls_graph = {8, 46, 48}};
 }
 
-// Small messages, in microseconds, by NCCL's formulas: ring LL and tree LL.
+// Microseconds of small messages by NCCL's formulas, for rings and trees with LL.
 TEST(NcclTuning, LatenciesOfSmallAllReducesAreThoseOfTheFormulas) {
     const struct {
         std::uint32_t nodes;
@@ -39,7 +39,7 @@ TEST(NcclTuning, LatenciesOfSmallAllReducesAreThoseOfTheFormulas) {
 }
 
 TEST(NcclTuning, SimpleOnARingCostsThreePostsOrAnNvLinkHopInsideNodes) {
-    // 2 nodes: 28 steps inside at max(3.4, 3 * 1), 2 between at 14.
+    // 2 nodes: 28 steps inside nodes of max(3.4, 3 * 1) us, 2 between them of 14 us.
     EXPECT_NEAR(
         estimate(nodes_of_eight(2), Op::kAllReduce, Algorithm::kRing, Protocol::kSimple).latency_us,
         8.4 + 28 * 3.4 + 2 * 14, 1e-9);

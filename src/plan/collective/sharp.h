@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SHARP's aggregation trees on a routed fabric, with the limits of the switches: how many trees a
-// subnet has, and that a streaming tree (SAT) has a switch or a port for itself. Trees are those
-// that the aggregation manager would plan (core/sharp/manager). And the time of an operation on a
-// tree.
+// SHARP's aggregation trees on a routed fabric, within the limits of the switches: a subnet has a
+// number of trees, and a streaming tree (SAT) has a switch or a port for itself. Trees are those
+// that the aggregation manager would plan (core/sharp/manager). The time of an operation on a tree
+// is here too.
 
 #include <cstdint>
 #include <expected>
@@ -23,38 +23,39 @@ namespace softib::plan {
 enum class SharpTree : std::uint8_t { kLlt, kSat };
 
 struct SharpLimits {
-    std::uint32_t llt_trees = 0;  ///< Of a subnet; 0: the switches do not aggregate.
-    std::uint32_t sat_trees = 0;
-    bool sat_per_switch = false;  ///< A switch has one SAT; else each port has one.
+    std::uint32_t llt_trees = 0;  ///< Low-latency trees of a subnet; 0: switches do not aggregate.
+    std::uint32_t sat_trees = 0;  ///< Streaming trees of a subnet.
+    bool sat_per_switch = false;  ///< Whether a whole switch has one SAT, else each port has one.
 };
-/// Switch-IB 2 (EDR) has LLT alone, Quantum (HDR) 63 trees, Quantum-2 and later 511 of each kind.
+/// Returns the limits of a generation's switches: Switch-IB 2 (EDR) has 63 low-latency trees,
+/// Quantum (HDR) 63 of each kind, Quantum-2 and later 511 of each kind.
 SharpLimits sharp_limits(topo::Generation generation);
 
-/// The way from one switch of a tree to its parent.
+/// The link from one switch of a tree to its parent.
 struct TreeEdge {
-    std::uint32_t child = 0;  ///< Switch, as routing::Graph counts.
-    std::uint32_t parent = 0;
-    std::uint8_t port = 0;  ///< Of the child.
-    std::uint8_t parent_port = 0;
+    std::uint32_t child = 0;       ///< Switch, as numbered by routing::Graph.
+    std::uint32_t parent = 0;      ///< Switch, as numbered by routing::Graph.
+    std::uint8_t port = 0;         ///< Port of the child.
+    std::uint8_t parent_port = 0;  ///< Port of the parent.
     friend bool operator==(const TreeEdge&, const TreeEdge&) = default;
 };
 
 struct AggregationTree {
     SharpTree kind = SharpTree::kLlt;
-    std::uint32_t root = 0;                    ///< Switch.
-    std::uint32_t levels = 0;                  ///< Switches from a member to the root, at most.
-    std::vector<TreeEdge> edges = {};          ///< By child.
-    std::vector<std::uint32_t> switches = {};  ///< In ascending order.
+    std::uint32_t root = 0;                    ///< The switch at the root.
+    std::uint32_t levels = 0;                  ///< Most switches from a member to the root.
+    std::vector<TreeEdge> edges = {};          ///< Links in ascending order of the child.
+    std::vector<std::uint32_t> switches = {};  ///< Switches of the tree in ascending order.
 };
 
 /// The trees of jobs, within the limits of the switches.
 class TreeBook {
   public:
-    /// `routed` stays the caller's and outlives this.
+    /// `routed` must outlive the book.
     TreeBook(const net::Routed& routed, const SharpLimits& limits);
 
-    /// Finds a tree for the HCAs at these end ports, as low as possible, and keeps it. The error
-    /// says which limit stands against it.
+    /// Finds a tree for the HCAs at these end ports, with as few levels as possible, and reserves
+    /// it. Returns its number for tree() and remove(). The error says which limit forbids it.
     std::expected<std::uint32_t, std::string> add(std::span<const std::uint32_t> ends,
                                                   SharpTree kind);
     void remove(std::uint32_t tree);
@@ -75,26 +76,27 @@ class TreeBook {
     std::uint32_t next_ = 0;
 };
 
-/// Delays of an operation on a tree. Those of silicon come from net/latency.h.
+/// Delays and rates of an operation on a tree. Delays of silicon come from net/latency.h.
 struct SharpTimes {
-    double hop_us = 0;         ///< Through a switch.
-    double cable_us = 0.025;   ///< Through a cable.
-    double hca_us = 0.3;       ///< Through an HCA, one way.
-    double software_us = 0.1;  ///< Of the host, both ways.
-    /// A switch adds up one datagram. Fitted on row C5 (128 hosts, EDR: 2.83 us).
+    double hop_us = 0;         ///< Delay of a switch.
+    double cable_us = 0.025;   ///< Delay of a cable.
+    double hca_us = 0.3;       ///< Delay of an HCA, one way.
+    double software_us = 0.1;  ///< Software of the host, for both ways together.
+    /// Time in which a switch reduces one datagram. Fitted on row C5 (128 hosts, EDR: 2.83 us).
     double reduce_us = 0.4175;
-    double payload_bytes = 256;    ///< Of a datagram: SHARP_COLL_JOB_QUOTA_PAYLOAD_PER_OST.
-    double outstanding = 32;       ///< Datagrams under way: SHARP_COLL_JOB_QUOTA_OSTS.
-    double link_bytes_per_s = 0;   ///< Of the slowest link, headers taken off.
-    double sat_efficiency = 0.95;  ///< Of that: ISC'20.
+    /// Payload of a datagram: SHARP_COLL_JOB_QUOTA_PAYLOAD_PER_OST.
+    double payload_bytes = 256;
+    double outstanding = 32;       ///< Datagrams under way at once: SHARP_COLL_JOB_QUOTA_OSTS.
+    double link_bytes_per_s = 0;   ///< Data rate of the slowest link, without headers.
+    double sat_efficiency = 0.95;  ///< Part of that rate that a streaming tree reaches (ISC'20).
 };
 SharpTimes sharp_times(topo::Generation generation, double link_bytes_per_s);
 
-/// Until all members have the result.
+/// Returns the microseconds on a low-latency tree until all members have the result.
 double llt_us(const SharpTimes& times, std::uint32_t levels, std::uint64_t bytes);
-/// The same, with the lock of the tree, which is an operation on an LLT.
+/// Returns the same for a streaming tree, including its lock, which is an operation on an LLT.
 double sat_us(const SharpTimes& times, std::uint32_t levels, std::uint64_t bytes);
-/// The faster of both.
+/// Returns the time on the faster of both kinds of trees.
 double sharp_us(const SharpTimes& times, std::uint32_t levels, std::uint64_t bytes);
 
 }  // namespace softib::plan

@@ -74,7 +74,7 @@ TEST(SharpTrees, ASwitchOfQuantumHasOneStreamingTree) {
 TEST(SharpTrees, APortOfQuantum2HasOneStreamingTree) {
     const net::Routed routed = routed_of(two_levels(topo::Generation::kNdr));
     TreeBook manager(routed, sharp_limits(topo::Generation::kNdr));
-    // Each leaf has 8 ports up, so 8 trees find ports of their own at most.
+    // Each leaf has 8 ports up, so at most 8 trees find ports of their own.
     std::uint32_t found = 0;
     while (found <= 8 && manager.add(first_ends(32), SharpTree::kSat)) {
         ++found;

@@ -41,7 +41,7 @@ std::expected<std::unique_ptr<Stage>, std::string> make_stage(const Cluster& clu
     const double speed = cluster.fabric.speed_factor;
     auto stage = stage_of(*fabric, model, options.model, speed);
     if (!stage && model.hosts.adaptive) {
-        // Routes that leave no choice are taken as they are.
+        // Routes without a choice of ports are refused as adaptive; they are taken as fixed.
         model.hosts.adaptive = false;
         stage = stage_of(*fabric, model, options.model, speed);
     }

@@ -11,9 +11,9 @@ namespace softib::plan {
 
 namespace {
 
-/// Parts of a pipeline are as long as NCCL's smallest chunks between nodes.
+/// Bytes of a part of a pipeline: NCCL's smallest chunk between nodes.
 constexpr std::uint64_t kPartBytes = 128 * 1024;
-/// Parts of one message that are under way at once.
+/// The most parts of one message that are under way at once.
 constexpr std::uint32_t kPartsOpen = 2;
 
 /// Bytes by sender, receiver and tree.
@@ -29,7 +29,8 @@ EdgeBytes add_up(const Flows& flows, bool trees) {
     return bytes;
 }
 
-/// The edges of a ring, from one position on. NICs that domains share have an edge once.
+/// Returns the edges of a ring, beginning at the position `first`, each with the bytes of all its
+/// flows. Edges between NICs that several domains share are there once.
 Flows ring_edges(const Layout& layout, const Flows& flows, std::uint32_t first) {
     EdgeBytes bytes = add_up(flows, false);
     Flows edges;
@@ -48,7 +49,7 @@ Flows ring_edges(const Layout& layout, const Flows& flows, std::uint32_t first) 
     return edges;
 }
 
-/// What part `part` of `parts` has of some bytes: one at least.
+/// Returns the bytes of part `part` of `parts`, at least one.
 std::uint64_t part_of(std::uint64_t bytes, std::uint32_t part, std::uint32_t parts) {
     return std::max<std::uint64_t>(bytes / parts + (part < bytes % parts ? 1U : 0U), 1);
 }
@@ -66,7 +67,7 @@ std::uint32_t rounded_up(std::uint32_t number, std::uint32_t by) {
     return (number + by - 1) / by;
 }
 
-/// One of the two trees: positions from the root on, and the children of each.
+/// One of the two trees: positions in the order of their depth, and the children of each.
 struct Branches {
     const std::vector<std::uint32_t>& parent;
     std::vector<std::uint32_t> order = {};
@@ -91,7 +92,7 @@ struct Branches {
     bool is_root(std::uint32_t position) const { return parent[position] == position; }
 };
 
-/// The messages of two trees over the same NICs, one part after the other.
+/// Makes the steps of two trees over the same NICs, one part after the other.
 class TreeSteps {
   public:
     TreeSteps(const Layout& layout, const Flows& flows)
@@ -156,7 +157,7 @@ class TreeSteps {
     EdgeBytes bytes_;
     std::uint32_t parts_;
     std::uint32_t part_ = 0;
-    std::size_t a_part_ = 0;  ///< Steps of one part.
+    std::size_t a_part_ = 0;  ///< Number of steps of one part.
     CollectiveSteps steps_ = {};
 };
 
@@ -190,7 +191,7 @@ CollectiveSteps chain_steps(const Layout& layout, const Flows& flows, std::uint3
     const auto count = static_cast<std::uint32_t>(edges.size());
     CollectiveSteps steps{.hops = layout.domains()};
     for (std::uint32_t part = 0; part < parts; ++part) {
-        std::map<std::uint32_t, std::uint32_t> came;  // By NIC.
+        std::map<std::uint32_t, std::uint32_t> came;  // The step that each NIC has received.
         for (const NicFlow& edge : edges) {
             const auto number = static_cast<std::uint32_t>(steps.all.size());
             CollectiveStep step{.flow = edge, .leads = part == 0};
@@ -214,7 +215,7 @@ CollectiveSteps tree_steps(const Layout& layout, const Flows& flows) {
 
 CollectiveSteps round_steps(std::span<const Flows> rounds) {
     CollectiveSteps steps{.hops = static_cast<std::uint32_t>(rounds.size())};
-    std::map<std::uint32_t, std::vector<std::uint32_t>> came;  // By NIC.
+    std::map<std::uint32_t, std::vector<std::uint32_t>> came;  // Steps that each NIC has received.
     for (const Flows& round : rounds) {
         const auto begin = static_cast<std::uint32_t>(steps.all.size());
         for (const auto& [edge, bytes] : add_up(round, false)) {
@@ -235,7 +236,8 @@ CollectiveSteps steps_of(const Layout& layout, Op op, Algorithm algorithm,
         if (op == Op::kBroadcast) {
             return chain_steps(layout, rounds.front(), first);
         }
-        // GPUs in a ring; those of a domain pass on inside what is one step outside.
+        // The GPUs of a domain are neighbours in the ring: as many steps as a domain has GPUs are
+        // one step between NICs.
         const std::uint32_t places = levels ? layout.domains() : layout.ranks();
         const std::uint32_t around = (op == Op::kAllReduce ? 2 : 1) * (places - 1);
         const std::uint32_t count = rounded_up(around, levels ? 1 : layout.gpus_per_domain());

@@ -36,7 +36,8 @@ Between bytes_of(const CollectiveSteps& steps) {
     return bytes;
 }
 
-/// Each step waits for steps before it that come to its sender, and leaves behind one of its own.
+/// Checks that each step waits only for earlier steps: those received by its sender, and one sent
+/// by it.
 void expect_in_order(const CollectiveSteps& steps) {
     for (std::uint32_t i = 0; i < steps.all.size(); ++i) {
         for (const std::uint32_t before : steps.all[i].after) {
@@ -50,7 +51,7 @@ void expect_in_order(const CollectiveSteps& steps) {
     }
 }
 
-/// Leading steps that follow each other, at most.
+/// Returns the most leading steps that wait one for the other.
 std::uint32_t longest(const CollectiveSteps& steps) {
     std::vector<std::uint32_t> length(steps.all.size());
     for (std::size_t i = 0; i < steps.all.size(); ++i) {
@@ -67,7 +68,7 @@ TEST(Steps, AStepOfARingWaitsForTheOneBeforeIt) {
     const Flows flows = ring_flows(layout, 16, 1 << 20);
     const CollectiveSteps steps =
         steps_of(layout, Op::kAllReduce, Algorithm::kRing, {&flows, 1}, 0);
-    // 2 (32 - 1) steps from GPU to GPU, eight of which are one between nodes.
+    // There are 2 (32 - 1) steps from GPU to GPU; eight of them are one step between nodes.
     ASSERT_EQ(steps.all.size(), 8U * 32U);
     EXPECT_EQ(steps.hops, 8U);
     EXPECT_EQ(longest(steps), 8U);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kKibi = 1 << 10;
 constexpr std::uint64_t kMebi = 1 << 20;
 constexpr std::uint64_t kGibi = 1 << 30;
 
-/// A row of which a tolerance of the reference says: 25 % for latencies, 10 % for plateaus.
+/// A row with the tolerance of its kind: 25 % for latencies, 10 % for plateaus of bandwidth.
 struct MachineRow {
     const char* id;
     std::string claim;
@@ -30,8 +30,8 @@ struct MachineRow {
     const char* unit;
     const char* source;
     std::function<double()> ours;
-    const char* miss = nullptr;    ///< Why it is missed.
-    const char* remark = nullptr;  ///< What else to know of a row that is met.
+    const char* miss = nullptr;    ///< Why the planner misses the row; nullptr: it does not.
+    const char* remark = nullptr;  ///< What else to know about a row that is met.
 };
 
 void add_row(std::vector<ValidationRow>& rows, MachineRow row) {
@@ -58,10 +58,12 @@ Cluster hosts_of(topo::Generation generation, std::uint32_t hosts) {
     return cluster;
 }
 
-/// What a post costs a CPU of Intel's: 5 to 8.8 million a second by one queue pair (rows B8, B9).
+/// Time of a post on an Intel CPU: one queue pair reaches 5 to 8.8 million per second (rows B8,
+/// B9).
 constexpr double kPostUs = 0.13;
 
-/// By Open MPI, whose ranks post a receive and a send in each step.
+/// Returns the time of an operation with Open MPI, whose ranks post a receive and a send in each
+/// step.
 double mpi_us(std::uint32_t hosts, Op op, Algorithm algorithm, std::uint64_t bytes) {
     CollectiveOptions options;
     options.stack = Stack::kHost;
@@ -73,7 +75,8 @@ double mpi_us(std::uint32_t hosts, Op op, Algorithm algorithm, std::uint64_t byt
     return timing.value_or(Timing{}).us;
 }
 
-/// All others send to one, or one to all others: each its part of so many bytes.
+/// Returns the time in which all other hosts send to one (`gather`), or one sends to all others;
+/// each message is an equal part of `bytes`.
 double one_and_all_us(std::uint32_t hosts, std::uint64_t bytes, bool gather) {
     Cluster cluster = hosts_of(topo::Generation::kHdr, hosts);
     cluster.fabric.spec.hcas_per_host = 1;
@@ -186,7 +189,7 @@ void add_victims(std::vector<ValidationRow>& rows) {
 
 // ---- Links of clouds ----
 
-/// What a WRITE of 8 MiB reaches, by packets.
+/// Returns the rate of an RDMA WRITE of 8 MiB on the packet model.
 double write_gbps(topo::Generation generation) {
     Cluster cluster = hosts_of(generation, 2);
     cluster.fabric.spec.hcas_per_host = 1;
@@ -219,7 +222,8 @@ void add_floors(std::vector<ValidationRow>& rows) {
 
 // ---- NCCL ----
 
-/// By one algorithm, or as NCCL chooses without a SHARP plug-in, which NVLS across nodes needs.
+/// Returns the busbw with one algorithm, or with the choice of an NCCL without a SHARP plug-in (so
+/// that there is no NVLS across nodes).
 double nccl_busbw(const char* name, std::uint64_t bytes, std::optional<Algorithm> algorithm) {
     Cluster cluster = *find_preset(name);
     cluster.fabric.sharp = cluster.fabric.sharp && algorithm;
@@ -233,8 +237,8 @@ double nccl_busbw(const char* name, std::uint64_t bytes, std::optional<Algorithm
     return timing.value_or(Timing{}).busbw;
 }
 
-/// By rings, with the quicker of LL and Simple: NCCL has no LL128 where a GPU and its NIC are not
-/// behind one PCIe switch.
+/// Returns the busbw of rings with the faster of LL and Simple: NCCL does not use LL128 if a GPU
+/// and its NIC are not behind one PCIe switch.
 double rings_without_ll128(const char* name, std::uint64_t bytes) {
     const auto model = CollectiveModel::make(*find_preset(name), {});
     double busbw = 0;
@@ -247,7 +251,7 @@ double rings_without_ll128(const char* name, std::uint64_t bytes) {
     return busbw;
 }
 
-/// Two hosts with a GPU and an NDR NIC each.
+/// Returns the busbw of two hosts with one GPU and one NDR NIC each.
 double one_nic_busbw() {
     Cluster cluster = *find_preset("hgx-h200:2");
     cluster.gpus_per_node = 1;

@@ -9,6 +9,7 @@
 
 namespace softib::plan {
 
+/// Adds the rows that were measured on machines to `rows`.
 void add_machine_rows(std::vector<ValidationRow>& rows);
 
 }  // namespace softib::plan

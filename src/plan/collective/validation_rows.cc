@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The published numbers about fabrics and collective operations, and our functions for them.
+// Published numbers about fabrics and collective operations, with functions that compute ours.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,8 @@ double superpod_switches() {
     }));
 }
 
-/// Cables of nodes or above the leaves; the manager's own 4 ports are cabled to leaves too.
+/// Returns the cables of nodes, or those above the leaves. The 4 ports of the manager are cabled to
+/// leaves too.
 template <std::uint32_t kUnits, bool kNodes>
 double superpod_cables() {
     const topo::Fabric fabric = superpod(kUnits);
@@ -88,7 +89,7 @@ double meta_gpus() {
     return cluster_named("meta-roce-24k").gpus();
 }
 
-/// Cables above a spine, for each one below it.
+/// Returns the number of cables above a spine for each cable below it.
 double meta_taper() {
     const auto fabric = topo::generate(cluster_named("meta-roce-24k").fabric.spec);
     if (!fabric) {
@@ -107,7 +108,8 @@ double meta_taper() {
     return up / down;
 }
 
-/// HCAs of a full tree of three levels: with radix r it has 5 switches for r of them.
+/// Returns the HCAs of the largest full tree of three levels in one subnet: with radix r there are
+/// 5 switches for r HCAs, and each has a LID.
 template <std::uint32_t kRadix>
 double endpoints_of_a_subnet() {
     return std::floor(topo::LidBudget::kLimit * double{kRadix} / (kRadix + 5));
@@ -159,7 +161,7 @@ double efficiency() {
     return wire_efficiency(kLayer, 4096);
 }
 
-/// Two hosts at one switch.
+/// Returns a model of two hosts at one switch.
 std::unique_ptr<CollectiveModel> pair_of_hosts(topo::Generation generation, net::ModelKind kind) {
     Cluster cluster = cluster_named("hgx-h200:2");
     cluster.fabric.spec.generation = generation;
@@ -183,7 +185,7 @@ double mpi_latency_us() {
     return timing ? timing->us : 0;
 }
 
-/// On the first nodes of the report's machine.
+/// Returns the time of an operation on the first nodes of the report's machine.
 Timing b200_timing(Op op, Algorithm algorithm, std::uint32_t nodes, std::uint32_t channels) {
     CollectiveOptions options;
     options.channels = channels;
@@ -319,7 +321,7 @@ void add_rings(std::vector<ValidationRow>& rows) {
                     .ours = b200_two_nodes_nvls});
 }
 
-/// Hosts on a tree of two levels.
+/// Returns the time of an operation of hosts on a tree of two levels.
 Timing host_timing(topo::Generation generation, std::uint32_t hosts, Op op, Algorithm algorithm,
                    std::uint64_t bytes) {
     Cluster cluster = with_nodes(cluster_named("hgx-h200"), hosts);
@@ -342,7 +344,7 @@ double on_hosts_us() {
 
 constexpr std::uint64_t kMega = 1 << 20;
 
-/// Streaming all-reduce by switches, of what a link carries from one host to another.
+/// Returns the rate of an all-reduce on a streaming tree, as a part of the rate between two hosts.
 double sat_of_link() {
     constexpr std::uint64_t kBytes = 256 * kMega;
     const double us =
@@ -360,7 +362,7 @@ double sat_gain() {
     return us(Algorithm::kRing) / us(Algorithm::kSharp);
 }
 
-/// The length from which on streaming is faster.
+/// Returns the length from which on a streaming tree is faster than a low-latency tree.
 double sat_threshold() {
     const SharpTimes times = sharp_times(topo::Generation::kHdr, 24.8e9);
     constexpr std::uint32_t kLevels = 2;
@@ -446,7 +448,7 @@ void add_sharp(std::vector<ValidationRow>& rows) {
                     .ours = sharp_tree_limit<Generation::kNdr>});
 }
 
-/// Latency of a small all-reduce on nodes of 8 GPUs.
+/// Returns the latency of a small all-reduce on nodes of 8 GPUs.
 template <std::uint32_t kNodes, Algorithm kAlgorithm>
 double nccl_small() {
     const nccl::Communicator comm{
@@ -472,7 +474,8 @@ void add_nccl(std::vector<ValidationRow>& rows) {
     add(128, "tree", 85, nccl_small<128, Algorithm::kTree>);
 }
 
-/// DeepEP counts what a GPU sends to all nodes, its own included.
+/// Returns the rate of a dispatch as DeepEP counts it: a GPU's bytes to all nodes, its own
+/// included.
 template <std::uint32_t kNodes>
 double deepep_dispatch() {
     const auto model = CollectiveModel::make(with_nodes(cluster_named("h800-2048"), kNodes), {});
@@ -482,7 +485,7 @@ double deepep_dispatch() {
     return timing ? static_cast<double>(kBytes) / timing->us / 1e3 : 0;
 }
 
-/// 128 tokens to 8 experts each, FP8 with scales.
+/// Returns the time of a dispatch of 128 tokens to 8 experts each, in FP8 with scales.
 double deepep_low_latency() {
     const auto model = CollectiveModel::make(with_nodes(cluster_named("h800-2048"), 32), {});
     constexpr std::uint64_t kBytes = 128ULL * 8 * (7168 + 7168 / 128 * 4);

@@ -12,11 +12,11 @@ namespace softib::plan {
 namespace {
 
 constexpr std::uint64_t kAggressorBytes = 2 << 20;
-/// Until what aggressors do to the fabric is steady.
+/// Time that aggressors send before victims begin, so that congestion is steady.
 constexpr net::TimePs kBefore = 200'000'000;
 constexpr std::uint64_t kVictimTag = 1ULL << 40;
 
-/// Sends for all hosts.
+/// Sends the messages of victims and aggressors.
 class Contest : public net::MessageListener {
   public:
     Contest(net::Model& model, VictimOp op, std::uint64_t bytes, Aggressor aggressor)
@@ -37,7 +37,7 @@ class Contest : public net::MessageListener {
     Contest& operator=(const Contest&) = delete;
     ~Contest() override { model_.set_listener(nullptr); }
 
-    /// Microseconds; 0: it does not end.
+    /// Returns the microseconds that the victims take; 0 if their operation does not end.
     double run() {
         constexpr std::uint32_t kStep = 1U << 12;
         bool idle = false;
@@ -79,7 +79,7 @@ class Contest : public net::MessageListener {
         const auto [from, to] = attacks_[tag];
         model_.send({.from = from, .to = to, .bytes = kAggressorBytes, .tag = tag}, at);
     }
-    /// The tag has the number of the step and who receives.
+    /// Sends a block of a victim. Its tag has the number of the step and the receiver.
     void send_block(std::uint32_t victim, std::uint32_t shift, std::uint64_t step, net::TimePs at) {
         const std::uint32_t to = (victim + shift) % victims_;
         model_.send({.from = 2 * victim,

@@ -14,7 +14,7 @@ double us_of(const Cluster& cluster, VictimOp op, std::uint64_t bytes, Aggressor
     return us.value_or(0);
 }
 
-/// Leaves of 8 hosts.
+/// Returns a tree whose leaves have 8 hosts.
 Cluster tree_of(std::uint32_t hosts) {
     Cluster cluster = with_nodes(*find_preset("hgx-h200"), hosts);
     cluster.fabric.spec.shape = topo::Shape::kFatTree;
@@ -26,7 +26,8 @@ TEST(Victims, AloneTheyNeedWhatTheirNicsNeed) {
     const Cluster cluster = tree_of(8);
     constexpr std::uint64_t kVector = 8 << 20;
     const double block_us = kVector / 4 / cluster.nic_bytes_per_s() * 1e6;
-    // Three steps of a ring of four, each with its latency; or three blocks at once.
+    // A ring of four has three steps, each with its latency; an all-to-all has three blocks at
+    // once.
     const double ring = us_of(cluster, VictimOp::kAllGather, kVector, Aggressor::kNone);
     EXPECT_GT(ring, 3 * block_us);
     EXPECT_LT(ring, 3 * (block_us + 3));

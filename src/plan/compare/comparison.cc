@@ -27,7 +27,7 @@ struct Variant {
     std::string note = {};
 };
 
-/// What is timed on each, and its column.
+/// An operation that is timed on each variant, with its column.
 struct Probe {
     const char* column;
     Op op;
@@ -64,7 +64,8 @@ std::expected<FabricCount, std::string> count_fabric(const Cluster& cluster) {
 std::expected<std::vector<double>, std::string> probe_variant(const Variant& variant,
                                                               const CompareRequest& request) {
     std::vector<double> values;
-    std::map<RankOrder, std::unique_ptr<CollectiveModel>> models;  // Routing is the long part.
+    // Models are shared by operations, since routing takes most of the time.
+    std::map<RankOrder, std::unique_ptr<CollectiveModel>> models;
     for (const Probe& probe : kProbes) {
         std::unique_ptr<CollectiveModel>& model = models[probe.order];
         if (model == nullptr) {
@@ -125,10 +126,10 @@ Comparison compare_variants(std::string title, std::string first_column,
     return result;
 }
 
-/// Adds a note if rows that differ above the leaf switches alone are equally fast: row i and row
-/// i + `apart`.
+/// Adds a note if rows i and i + `apart`, whose fabrics differ only above the leaf switches, are
+/// equally fast.
 void explain_equal_rows(Comparison& result, std::size_t apart, const CompareRequest& request) {
-    constexpr std::size_t kCounts = 2;  // Columns of switches and cables.
+    constexpr std::size_t kCounts = 2;  // The last columns, which count switches and cables.
     for (std::size_t i = apart; i < result.rows.size(); ++i) {
         const std::vector<double>& one = result.rows[i - apart].values;
         const std::vector<double>& other = result.rows[i].values;
@@ -148,7 +149,7 @@ void explain_equal_rows(Comparison& result, std::size_t apart, const CompareRequ
                     request.cluster.nodes()));
 }
 
-/// The cluster with another shape of its fabric, and nothing that the old one had asked for.
+/// Returns the cluster with another shape of its fabric, which has the defaults of that shape.
 Cluster with_shape(Cluster cluster, topo::Shape shape) {
     topo::Spec& old = cluster.fabric.spec;
     topo::Spec spec;
@@ -161,7 +162,7 @@ Cluster with_shape(Cluster cluster, topo::Shape shape) {
     return cluster;
 }
 
-/// Ports of the largest switch of a cluster's fabric; 0: it cannot be built.
+/// Returns the ports of the largest switch of a cluster's fabric; 0 if it cannot be built.
 std::uint32_t radix_of(const Cluster& cluster) {
     std::size_t ports = 1;
     if (const auto fabric = topo::generate(cluster.fabric.spec)) {
@@ -172,7 +173,8 @@ std::uint32_t radix_of(const Cluster& cluster) {
     return static_cast<std::uint32_t>(ports - 1);
 }
 
-/// Fewer cables above leaves that keep as many hosts: smaller switches, or leaves would take more.
+/// Returns the cluster with `down` cables to hosts for each cable above a leaf. A leaf keeps its
+/// number of hosts: switches get fewer ports, since otherwise leaves would take more hosts.
 Cluster with_taper(Cluster cluster, std::uint32_t down) {
     const std::uint32_t hosts = radix_of(cluster) / 2;
     cluster.fabric.spec.oversubscription = {.down = down, .up = 1};
@@ -217,7 +219,7 @@ Comparison compare_generation(const CompareRequest& request) {
     variants.push_back({"GDR", variants.back().cluster, {}, "XDR's switches at twice its rate"});
     variants.back().cluster.fabric.speed_factor = 2;
     for (Variant& variant : variants) {
-        // The PCIe that the generation's adapters come with: a slot that is as fast.
+        // PCIe is somewhat faster than the link, as in the slots for a generation's HCAs.
         Cluster& cluster = variant.cluster;
         cluster.pcie.bytes_per_s = 1e18;
         cluster.pcie.bytes_per_s = 1.1 * cluster.nic_bytes_per_s();

@@ -18,44 +18,47 @@ namespace softib::plan {
 
 struct ComparisonRow {
     std::string name = {};
-    std::vector<double> values = {};  ///< By column; empty: it cannot be built.
-    std::string note = {};            ///< Why not, or what is special.
-    std::uint64_t bytes = 0;          ///< Where rows differ in size: that.
+    std::vector<double> values = {};  ///< One value for each column; empty: it cannot be computed.
+    std::string note = {};            ///< Why it cannot be computed, or what is special.
+    std::uint64_t bytes = 0;          ///< Size of the operation, where rows differ in it.
 };
 
 struct Comparison {
     std::string title = {};
-    std::string first_column = {};  ///< What rows differ in.
+    std::string first_column = {};  ///< What rows differ in: "topology".
     std::vector<std::string> columns = {};
     std::vector<ComparisonRow> rows = {};
-    std::vector<std::string> notes = {};  ///< What is assumed.
+    std::vector<std::string> notes = {};  ///< Assumptions, and what explains the numbers.
 };
 
 struct CompareRequest {
     Cluster cluster = {};
     std::uint64_t bytes = 1'000'000'000;
     net::ModelKind model = net::ModelKind::kFlow;
-    /// Told before each row: how many are done, of how many, and which is next.
+    /// Called before each row with the rows that are done, the number of all rows, and the name of
+    /// the next one.
     std::function<void(std::size_t, std::size_t, const std::string&)> progress = {};
 };
 
-/// Leaves with 1, 2, 4 and 7 cables down for one up.
+/// Compares leaf switches with 1, 2, 4 and 7 cables to hosts for each cable to spines.
 Comparison compare_oversubscription(const CompareRequest& request);
-/// Trees, rails, dragonflies, torus and HyperX for the same hosts.
+/// Compares trees, rails, dragonflies, torus and HyperX for the same hosts.
 Comparison compare_topology(const CompareRequest& request);
-/// EDR to GDR.
+/// Compares link generations from EDR to GDR.
 Comparison compare_generation(const CompareRequest& request);
-/// InfiniBand with adaptive routing, and RoCE with fixed routes, full and oversubscribed.
+/// Compares InfiniBand with adaptive routing and RoCE without it, full and oversubscribed.
 Comparison compare_link_layer(const CompareRequest& request);
-/// Rings and trees of hosts against switches that aggregate, by size.
+/// Compares rings and trees of hosts with switches that aggregate (SHARP), for several sizes.
 Comparison compare_sharp(const CompareRequest& request);
-/// One and two switches of the level above the leaves lost.
+/// Compares the fabric without failures to the same one without one and two of the switches above
+/// the leaves.
 Comparison compare_failed_spine(const CompareRequest& request);
-/// The KV cache of a prompt from a prefill node to a decode node, over 1 to 8 rails.
+/// Compares the transfer of a prompt's KV cache from a prefill node to a decode node over 1, 2, 4
+/// ... rails.
 Comparison compare_kv_cache(const CompareRequest& request);
 
-/// By the names of the command line: "oversubscription", "topology", ...; the error names the
-/// nearest one.
+/// Makes the comparison that the command line calls `what`: "oversubscription", "topology", ... The
+/// error names the nearest one.
 std::expected<Comparison, std::string> compare(std::string_view what,
                                                const CompareRequest& request);
 

@@ -13,10 +13,10 @@ namespace softib::plan::trace {
 
 namespace {
 
-constexpr std::uint32_t kLanes = 16;  ///< For communicators, in turn.
-constexpr double kMessageUs = 0.1;    ///< PlayOptions::message_ps, unless it is changed.
+constexpr std::uint32_t kLanes = 16;  ///< Lanes that communicators take in turn.
+constexpr double kMessageUs = 0.1;    ///< Default of PlayOptions::message_ps.
 
-/// First and last of what stands for an operation.
+/// The first and the last of the operations that an operation has become.
 struct Stand {
     std::uint32_t entry = 0;
     std::uint32_t exit = 0;
@@ -64,7 +64,7 @@ class Expansion {
     }
 
   private:
-    /// What is no collective stays as it is.
+    /// Copies the operations of a rank that are no collective ones.
     void copy(std::uint32_t rank) {
         const Program& old = job_.program(rank);
         for (const Operation& op : old.operations()) {
@@ -83,7 +83,7 @@ class Expansion {
     std::expected<void, std::string> expand_group(std::uint32_t c, std::uint32_t g) {
         const Communicator& comm = job_.communicators[c];
         const std::vector<std::uint32_t>& members = comm.groups[g];
-        std::vector<std::vector<std::uint32_t>> calls;  // By member.
+        std::vector<std::vector<std::uint32_t>> calls;  // Operations of each member in order.
         for (const std::uint32_t rank : members) {
             std::vector<std::uint32_t>& mine = calls.emplace_back();
             const Program& program = job_.program(rank);
@@ -140,15 +140,17 @@ class Expansion {
         return all;
     }
 
-    /// A call of a communicator, while it becomes messages. By member:
+    /// A collective operation of a group, while it becomes messages.
     struct Call {
         const std::vector<std::uint32_t>& members;
-        std::vector<std::uint32_t> start = {};  ///< What its messages stand behind,
-        std::vector<std::vector<std::uint32_t>> open =
-            {};  ///< and those that nothing stands behind.
+        /// Operation of each member that its messages wait for.
+        std::vector<std::uint32_t> start = {};
+        /// Messages of each member that no other message waits for.
+        std::vector<std::vector<std::uint32_t>> open = {};
     };
 
-    /// `last`: by member, where its operation before this one ends.
+    /// Turns one collective operation into messages. `last` has, for each member, the last
+    /// operation that its previous collective operation has become; it is set to that of this one.
     void expand_call(const std::vector<std::uint32_t>& members,
                      const std::vector<std::uint32_t>& operations, const Group& group,
                      std::vector<std::uint32_t>& last) {
@@ -164,7 +166,7 @@ class Expansion {
         }
         Call call{.members = members, .start = entry, .open = {}};
         const GroupSteps steps = group.steps(operation, work);
-        // Members that exchange messages over NVLink wait for each other by those.
+        // Messages over NVLink make members wait for each other, so no others are needed.
         const std::uint32_t meetings = steps.inside ? 0 : meet_neighbours(members, call.start);
         call.open.resize(members.size());
         const double software_us = software_of(work, 2 * meetings);
@@ -186,13 +188,15 @@ class Expansion {
         }
     }
 
-    /// NCCL's latencies have those of NVLink in them, which `meetings` add.
+    /// Returns the software's time without the latency of the `meetings` messages of one byte,
+    /// since NCCL's latencies include those of NVLink.
     double software_of(const GroupWork& work, std::uint32_t meetings) const {
         return std::max(
             work.software_us - meetings * (places_.cluster().nvlink.latency_us + kMessageUs), 0.0);
     }
 
-    /// What NVLink takes, and what NCCL's protocol takes at least, goes on beside the messages.
+    /// Adds a computation beside the messages, which lasts as long as NVLink or NCCL's protocol
+    /// takes at least.
     void copy_beside(std::uint32_t rank, double us, std::uint32_t start, std::uint32_t exit) {
         const auto beside = static_cast<TimePs>(us * 1e6);
         if (beside != 0) {
@@ -208,8 +212,8 @@ class Expansion {
             {.kind = Kind::kCompute, .lane = lane_, .name = name_, .compute_ps = time});
     }
 
-    /// Returns a computation of no time behind these operations, or behind `start` if there are
-    /// none.
+    /// Adds a computation of this time that waits for the operations `behind`, or for `start` if
+    /// there are none. Returns it.
     std::uint32_t join(std::uint32_t rank, std::uint32_t start,
                        const std::vector<std::uint32_t>& behind, TimePs time = 0) {
         const std::uint32_t joined = calculate(rank, time);
@@ -222,8 +226,9 @@ class Expansion {
         return joined;
     }
 
-    /// Members of one node or NVLink domain wait for each other: what comes by one GPU's NIC is for
-    /// all of them. Returns how many messages follow each other.
+    /// Adds messages by which the members of one node or NVLink domain wait for each other, since
+    /// what arrives at the NIC of one GPU is for all of them. Returns how many of these messages
+    /// wait one for the other.
     std::uint32_t meet_neighbours(const std::vector<std::uint32_t>& members,
                                   std::vector<std::uint32_t>& at) {
         const Cluster& cluster = places_.cluster();
@@ -240,7 +245,8 @@ class Expansion {
         return most;
     }
 
-    /// All of some members wait for all: in each round for one that is twice as far away.
+    /// Adds messages by which each of some members waits for all others: in each round it waits for
+    /// a member that is twice as far away as in the last. Returns the number of rounds.
     std::uint32_t meet(const std::vector<std::uint32_t>& members,
                        const std::vector<std::size_t>& some, std::uint32_t tag,
                        std::vector<std::uint32_t>& at) {
@@ -275,8 +281,8 @@ class Expansion {
         return made;
     }
 
-    /// Messages of all steps. The software's time is spread over those that follow each other,
-    /// which have a short way through the fabric in it.
+    /// Adds the messages of all steps. The software's time, which includes a short path through the
+    /// fabric, is spread over the steps that wait one for the other.
     void carry(Call& call, const GroupSteps& steps, double software_us) {
         const double way_us = steps.inside ? places_.cluster().nvlink.latency_us : leaf_latency_us_;
         const double hop_us = software_us / std::max(steps.hops, 1U) - way_us - kMessageUs;
@@ -295,7 +301,7 @@ class Expansion {
         writer.finish();
     }
 
-    /// Makes operations of steps, one after the other.
+    /// Turns steps into operations, one after the other.
     class StepWriter {
       public:
         StepWriter(Expansion& expansion, Call& call, const GroupSteps& steps, TimePs hop)
@@ -334,7 +340,7 @@ class Expansion {
             came_[number] = {expansion_.add_recv(to, from, tag, step.bytes, call_.start[step.to])};
         }
 
-        /// What nothing waits for must have ended when the operation ends.
+        /// Collects the messages that no other waits for: they must end before the operation ends.
         void finish() {
             for (std::uint32_t i = 0; i < steps_.all.size(); ++i) {
                 const GroupStep& step = steps_.all[i];
@@ -353,7 +359,8 @@ class Expansion {
             bool came = false;
         };
 
-        /// Steps that wait for the same messages wait for the software together.
+        /// Adds the send of a step. Steps of a member that wait for the same messages share one
+        /// computation of the software.
         std::uint32_t send(const GroupStep& step, std::uint32_t from, std::uint32_t to,
                            std::uint32_t tag, std::vector<std::uint32_t> before) {
             const std::uint32_t start = call_.start[step.from];
@@ -377,9 +384,10 @@ class Expansion {
         const GroupSteps& steps_;
         TimePs hop_;
         std::uint32_t first_tag_ = 0;
-        std::vector<std::uint32_t> sent_;               ///< By step: the send,
-        std::vector<std::vector<std::uint32_t>> came_;  ///< and the receive.
-        /// By member: what the software begins with, by the receives before.
+        std::vector<std::uint32_t> sent_;  ///< Send of each step; kNone: it has none.
+        /// Receives that have ended when each step has arrived.
+        std::vector<std::vector<std::uint32_t>> came_;
+        /// Computation of the software for each member, by the receives that it waits for.
         std::vector<std::map<std::vector<std::uint32_t>, std::uint32_t>> gates_;
         std::vector<WaitedFor> waited_for_;
         std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> turns_ = {};
@@ -391,8 +399,8 @@ class Expansion {
     std::vector<std::uint32_t> gpus_;
     double leaf_latency_us_;
     Job made_ = {};
-    std::vector<std::vector<Stand>> stands_ = {};  ///< By rank and operation.
-    std::uint32_t lanes_ = 1;                      ///< That the job has itself.
+    std::vector<std::vector<Stand>> stands_ = {};  ///< What each operation of each rank became.
+    std::uint32_t lanes_ = 1;                      ///< Number of lanes of the original job.
     std::uint32_t next_tag_ = 1;
     std::uint8_t lane_ = 0;
     std::uint8_t copy_lane_ = 0;

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Jobs without collective operations: what other simulators can read.
+// Turns jobs into others: without collective operations, for simulators that have none; merged; or
+// with more ranks.
 //
-// An operation becomes, at each member: messages of one byte by which the members of a node or an
-// NVLink domain wait for each other, the steps of its algorithm (plan/collective/steps.h), each
-// behind what it waits for, NVLink's time beside them, and the same waiting again. The software's
-// time is spread over the steps that follow each other. An operation of one NVLink domain's members
-// is messages between them, without the waiting; by NVLS it is no messages but their time. What an
-// exchange between all members moves over NVLink is messages too.
+// A collective operation becomes, at each member:
+//   1. messages of one byte, by which the members of a node or NVLink domain wait for each other;
+//   2. the steps of its algorithm (plan/collective/steps.h), each after what it waits for, and
+//      beside them a computation that lasts as long as NVLink is busy;
+//   3. the messages of one byte again.
+// The software's time is spread over the steps that wait one for the other.
+//
+// If all members are in one NVLink domain, the operation becomes messages between them, without
+// those of one byte; with NVLS it has no messages and lasts as long as NVLS takes. The bytes that
+// an all-to-all moves over NVLink become messages too.
 
 #include <cstdint>
 #include <expected>
@@ -24,21 +29,25 @@
 
 namespace softib::plan::trace {
 
-/// Ranks are on these GPUs of the cluster. Without an algorithm each operation has the one that
-/// NCCL would take. The error names a group whose members disagree.
+/// Returns the job with messages in place of collective operations. `gpus` has the GPU of each
+/// rank. Without `algorithm`, each operation has the one that NCCL would take. The error names a
+/// communicator in which ranks have different numbers of operations.
 std::expected<Job, std::string> expand(const Job& job, const Cluster& cluster,
                                        std::span<const std::uint32_t> gpus,
                                        std::optional<Algorithm> algorithm = {});
 
-/// What a simulation's end ports sent each other, as ranks that send it at the same times again.
+/// Returns a job with a rank for each end port of a simulation, which sends the same messages at
+/// the same times.
 Job job_of_messages(std::span<const MessageRecord> messages, std::uint32_t ends);
 
-/// Jobs side by side as one: the ranks of the second follow those of the first.
+/// Returns one job that does what all of the jobs do at the same time. The ranks of the second job
+/// follow those of the first, and so on.
 Job merge(std::span<const Job> jobs);
 
-/// The same job with `ranks` ranks: rank r does what rank r mod the old number does, with peers as
-/// far away as before, the shorter way around. Groups are repeated, and a communicator of all ranks
-/// stays one. The error says which numbers are possible.
+/// Returns the job with `ranks` ranks, a multiple of the old number. Rank r does what rank r mod
+/// the old number did, with peers at the same distance as before, counted the shorter way around
+/// all ranks. Groups are repeated; a communicator of all ranks becomes one of all new ranks. The
+/// error says which numbers of ranks are possible.
 std::expected<Job, std::string> scale(const Job& job, std::uint32_t ranks);
 
 }  // namespace softib::plan::trace

@@ -9,13 +9,13 @@ namespace softib::plan::trace {
 
 namespace {
 
-/// NVLink domains of a group in the order of their first members, and what all of them have.
+/// The NVLink domains of a group, in the order of their first members.
 struct GroupShape {
-    std::vector<std::uint32_t> ends = {};
-    std::uint32_t nics = 1;
+    std::vector<std::uint32_t> ends = {};  ///< End ports of their NICs, domain by domain.
+    std::uint32_t nics = 1;                ///< NICs that every domain has.
     std::uint32_t domains = 0;
-    std::uint32_t gpus = 1;
-    bool even = true;
+    std::uint32_t gpus = 1;  ///< Members of the largest domain.
+    bool even = true;        ///< Whether all domains have the same number of members.
 };
 
 GroupShape shape_of(const Places& places, std::span<const std::uint32_t> gpus) {
@@ -60,7 +60,7 @@ NcclParts parts_of(const Places& places, std::span<const std::uint32_t> gpus) {
     nccl::Communicator comm =
         nccl::communicator_of(places.cluster(), shape.domains, shape.gpus, shape.nics);
     comm.ranks = static_cast<std::uint32_t>(gpus.size());
-    comm.collnet = false;  // As NCCL is without a plug-in.
+    comm.collnet = false;  // NCCL without a SHARP plug-in.
     return {places.cluster(), Layout(std::move(shape.ends), shape.nics, shape.gpus), comm};
 }
 
@@ -86,7 +86,7 @@ std::optional<Op> Group::op_of(const GroupOperation& operation) const {
         case Collective::kReduceScatter:
         case Collective::kReduceScatterBlock:
             return Op::kReduceScatter;
-        case Collective::kReduce:  // A broadcast's way backwards.
+        case Collective::kReduce:  // A broadcast in reverse.
         case Collective::kBroadcast:
             return Op::kBroadcast;
         case Collective::kAllToAll:
@@ -114,8 +114,8 @@ GroupWork Group::work(const GroupOperation& operation) const {
     return chosen(*op, barrier ? kBarrierBytes : operation.bytes, operation.algorithm);
 }
 
-/// Position of the domain at which data begin their way around a ring: the root's, or the one
-/// behind it if the root is where they end.
+/// Returns the position of the domain at which data begin their way around a ring: that of the
+/// root, or for a reduce, which ends at the root, the one after it.
 std::uint32_t Group::first_position(const GroupOperation& operation) const {
     const Layout& layout = nccl_.layout();
     const std::uint32_t root = places_.domain_of(gpus_[operation.root]);
@@ -127,8 +127,8 @@ std::uint32_t Group::first_position(const GroupOperation& operation) const {
     return 0;
 }
 
-/// Messages between the members of one domain. Rings carry what NVLink is charged for; NCCL's trees
-/// inside a domain are chains of the same bytes.
+/// Returns the messages between members of one domain, by rings with the bytes of
+/// GroupWork::nvlink_us; NCCL's trees inside a domain are chains of the same bytes.
 GroupSteps Group::inside(const GroupOperation& operation, const GroupWork& work) const {
     const auto members = static_cast<std::uint32_t>(gpus_.size());
     const auto op = op_of(operation);
@@ -164,8 +164,8 @@ GroupSteps Group::inside(const GroupOperation& operation, const GroupWork& work)
     return made;
 }
 
-/// What members of a domain send each other while NICs send to other domains: their own parts, and
-/// with an even exchange also what the receiver's rail takes to other domains.
+/// Adds what members of a domain send each other while NICs send to other domains: parts for each
+/// other, and in an even all-to-all also those that the other member's rail takes to other domains.
 void Group::add_near(const GroupOperation& operation, GroupSteps& made) const {
     const bool even = op_of(operation).has_value();
     for (const Pair& pair : pairs_of(operation)) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Where the ranks of a job are on a cluster, and what a collective operation of a group of them
-// consists of: the parts that plan/collective gives it, by members of the group.
+// The places of a job's ranks on a cluster, and the work of a collective operation of a group of
+// ranks: the parts that plan/collective gives it, by members of the group. A member is a rank's
+// number in its group.
 
 #include <cstdint>
 #include <expected>
@@ -20,7 +21,8 @@
 
 namespace softib::plan::trace {
 
-/// GPU g of the cluster is GPU g mod gpus_per_node of node g / gpus_per_node.
+/// The NVLink domains and NICs of a cluster's GPUs. GPU g of the cluster is GPU g mod gpus_per_node
+/// of node g / gpus_per_node.
 class Places {
   public:
     explicit Places(const Cluster& cluster);
@@ -30,9 +32,10 @@ class Places {
         return gpu / domain_gpus_ == other / domain_gpus_ && cluster_.nvlink.bytes_per_s > 0;
     }
     std::uint32_t domain_of(std::uint32_t gpu) const { return gpu / domain_gpus_; }
-    /// The end port of a GPU's own NIC.
+    /// Returns the end port of a GPU's own NIC.
     std::uint32_t end_of(std::uint32_t gpu) const;
-    /// The end port by which a message leaves: NVLink takes it to the receiver's rail first.
+    /// Returns the end port by which a message leaves the node of `from`: that on the rail of `to`
+    /// if NVLink can take the message there, else that of `from`.
     std::uint32_t end_towards(std::uint32_t from, std::uint32_t to) const;
 
   private:
@@ -41,77 +44,82 @@ class Places {
     bool node_has_nvlink_;
 };
 
-/// How ranks are dealt to GPUs.
+/// How ranks are placed on GPUs.
 struct Placement {
     enum class How : std::uint8_t {
-        kLinear,      ///< Node by node,
-        kRandom,      ///< the same in a random order of nodes,
-        kRoundRobin,  ///< one rank on each node in turn.
+        kLinear,      ///< Ranks fill one node after the other.
+        kRandom,      ///< Ranks fill one node after the other, in a random order of nodes.
+        kRoundRobin,  ///< One rank goes to each node in turn.
     };
     How how = How::kLinear;
-    std::vector<std::uint32_t> nodes = {};  ///< Empty: all.
-    std::uint32_t per_node = 0;             ///< Ranks that a node takes; 0: one for each GPU.
-    std::uint64_t seed = 1;
+    std::vector<std::uint32_t> nodes = {};  ///< Nodes that take ranks; empty: all.
+    std::uint32_t per_node = 0;             ///< Most ranks of a node; 0: one for each GPU.
+    std::uint64_t seed = 1;                 ///< Seed of the random order.
 };
-/// "linear", "random", "round-robin", or nodes as "0-3,8".
+/// Parses "linear", "random", "round-robin", or a list of nodes such as "0-3,8".
 std::expected<Placement, std::string> parse_placement(std::string_view text);
 
-/// Returns a GPU for each rank and marks it as taken. The error says how many are free.
+/// Returns a GPU for each rank, none of those in `taken`, and marks them there. The error says how
+/// many are free.
 std::expected<std::vector<std::uint32_t>, std::string> place(const Cluster& cluster,
                                                              std::uint32_t ranks,
                                                              const Placement& placement,
                                                              std::vector<bool>& taken);
 
-/// What one member sends to another over the fabric.
+/// A flow over the fabric from one member to another.
 struct GroupFlow {
-    std::uint32_t from = 0;  ///< Member.
-    std::uint32_t to = 0;    ///< Member.
+    std::uint32_t from = 0;  ///< Sending member.
+    std::uint32_t to = 0;    ///< Receiving member.
     NicFlow nics = {};
 };
 
+/// The work of an operation, as Parts (nccl_parts.h) but by members.
 struct GroupWork {
     Algorithm algorithm = Algorithm::kRing;
     double software_us = 0;
-    std::vector<std::vector<GroupFlow>> rounds = {};  ///< One after the other.
-    double flow_bytes_per_s = 0;                      ///< Limit of a flow; 0: none.
-    double fabric_us_min = 0;
+    std::vector<std::vector<GroupFlow>> rounds = {};  ///< Sets of flows, one after the other.
+    double flow_bytes_per_s = 0;                      ///< Highest rate of a flow; 0: no limit.
+    double fabric_us_min = 0;                         ///< Least time in the fabric.
     double nvlink_us = 0;
 };
 
 /// A message between two members, as a CollectiveStep (steps.h) is between NICs.
 struct GroupStep {
-    std::uint32_t from = 0;  ///< Member.
-    std::uint32_t to = 0;    ///< Member. The same as `from`: no message.
+    std::uint32_t from = 0;  ///< Sending member.
+    std::uint32_t to = 0;    ///< Receiving member; equal to `from`: there is no message.
     std::uint64_t bytes = 0;
-    std::vector<std::uint32_t> after = {};  ///< Steps that its sender has received before.
-    std::uint32_t behind = kNoStep;         ///< Step of the same sender that has left before.
-    bool leads = true;
+    std::vector<std::uint32_t> after = {};  ///< Steps that the sender must have received before.
+    std::uint32_t behind = kNoStep;         ///< Step that the sender must have sent before.
+    bool leads = true;                      ///< As CollectiveStep::leads.
 };
 struct GroupSteps {
     std::vector<GroupStep> all = {};
-    std::uint32_t hops = 0;  ///< Leading steps that follow each other, at most.
-    bool inside = false;     ///< All go over NVLink, within one domain.
-    bool nvlink = false;     ///< What GroupWork::nvlink_us stands for is among them.
+    std::uint32_t hops = 0;  ///< Most leading steps that wait one for the other.
+    bool inside = false;     ///< Whether all steps go over NVLink, within one domain.
+    bool nvlink = false;     ///< Whether steps include the bytes of GroupWork::nvlink_us.
 };
 
-/// One operation, as its first member sees it; `splits` has what each member sends to each.
+/// A collective operation of a group.
 struct GroupOperation {
     Collective collective = Collective::kAllReduce;
-    std::uint32_t root = 0;
-    std::uint64_t bytes = 0;
+    std::uint32_t root = 0;   ///< Member.
+    std::uint64_t bytes = 0;  ///< As Operation::bytes; the largest that a member gives.
+    /// Bytes that each member sends to each, in an all-to-all with unequal parts; else empty.
     std::vector<std::vector<std::uint64_t>> splits = {};
-    std::optional<Algorithm> algorithm = {};  ///< Instead of the one that NCCL would take.
+    std::optional<Algorithm> algorithm = {};  ///< Taken instead of NCCL's choice.
 };
 
+/// A group of ranks on GPUs.
 class Group {
   public:
     Group(const Places& places, std::vector<std::uint32_t> gpus);
-    /// Decomposes an operation as NCCL would: by its tuning where it has a choice, else by messages
-    /// between the members. A barrier is an all-reduce of one number.
+    /// Returns the work of an operation as NCCL would do it: by NCCL's tuning where NCCL has
+    /// algorithms to choose from, else by messages between the members. A barrier is an all-reduce
+    /// of one number.
     GroupWork work(const GroupOperation& operation) const;
-    /// The rounds of that work as messages that wait for each other. A group within one NVLink
-    /// domain has its messages there, unless the domain's switches add up (NVLS): then there are
-    /// none. An exchange between all members has messages over NVLink beside those of NICs.
+    /// Returns the rounds of that work as messages that wait for each other. The messages of a
+    /// group within one NVLink domain go over NVLink; if the domain's switches reduce (NVLS), there
+    /// are none. An all-to-all has messages over NVLink beside those of NICs.
     GroupSteps steps(const GroupOperation& operation, const GroupWork& work) const;
 
   private:
@@ -120,7 +128,8 @@ class Group {
         std::uint32_t to = 0;
         std::uint64_t bytes = 0;
     };
-    /// What NCCL has a choice of algorithms for; std::nullopt: messages between all members.
+    /// Returns the operation of NCCL that this one is; std::nullopt if it is done by messages
+    /// between members.
     std::optional<Op> op_of(const GroupOperation& operation) const;
     std::uint32_t first_position(const GroupOperation& operation) const;
     GroupWork chosen(Op op, std::uint64_t bytes, std::optional<Algorithm> algorithm) const;
@@ -131,8 +140,8 @@ class Group {
 
     const Places& places_;
     std::vector<std::uint32_t> gpus_;
-    bool even_ = true;                               ///< Every domain has as many members.
-    std::map<std::uint32_t, std::uint32_t> member_;  ///< By end port, the first.
+    bool even_ = true;  ///< Whether every domain has the same number of members.
+    std::map<std::uint32_t, std::uint32_t> member_;  ///< First member at each end port.
     NcclParts nccl_;
 };
 

@@ -71,7 +71,7 @@ std::expected<std::vector<std::uint32_t>, std::uint32_t> sorted(const Program& p
 }
 
 std::uint32_t Job::add_name(std::string_view text) {
-    // Names of traces repeat: the last few are looked at.
+    // Names in traces repeat at short distances, so only the last few are compared.
     constexpr std::size_t kLook = 64;
     const std::size_t first = names.size() > kLook ? names.size() - kLook : 0;
     for (std::size_t i = names.size(); i > first; --i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Jobs of what a simulation sent.
+// Makes a job from the messages of a simulation.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,7 @@ Job job_of_messages(std::span<const MessageRecord> messages, std::uint32_t ends)
         order[i] = i;
     }
     std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return messages[i].started_at; });
-    // By end port: the computation that its last message left behind, and when.
+    // The computation that the last message of each end port waits for, and when that was sent.
     std::vector<std::uint32_t> last(ends, kNone);
     std::vector<TimePs> sent_at(ends);
     for (const std::uint32_t i : order) {

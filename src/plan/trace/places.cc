@@ -107,7 +107,7 @@ std::expected<std::vector<std::uint32_t>, std::string> place(const Cluster& clus
         }
     }
     taken.resize(cluster.gpus());
-    // By node and turn; one rank on each node in turn is the same list by turn first.
+    // Free GPUs with their turn, node by node; for round-robin they are sorted by turn.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> free;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] >= cluster.nodes()) {

@@ -12,10 +12,11 @@ namespace softib::plan::trace {
 
 namespace {
 
-/// What no job takes: half of what a clock of picoseconds can say, about 100 days.
+/// The latest time of an event: half of what 64 bits of picoseconds hold, about 100 days.
 constexpr TimePs kLatest = kNever / 2;
 
-/// Numbers the collectives of each communicator, in an order that dependencies allow.
+/// Returns the number of each collective operation among those of its communicator, in an order
+/// that dependencies allow.
 std::vector<std::uint32_t> collective_numbers(const Program& program, std::size_t communicators) {
     std::vector<std::uint32_t> numbers(program.next());
     std::vector<std::uint32_t> next(communicators);
@@ -127,7 +128,8 @@ bool Player::run_some(std::uint32_t events) {
             return true;
         }
         const TimePs due = events_.empty() ? kNever : events_.front().at;
-        // One event of the network at a time: it may make one of ours that is due before its next.
+        // The network runs one event at a time, since an event may cause one of ours that is due
+        // before the network's next.
         if (!network_.idle() && !network_.run_some(due, 1)) {
             continue;
         }
@@ -164,7 +166,7 @@ void Player::handle(const Event& event) {
     }
 }
 
-/// Tells the operations behind one that it has started or ended.
+/// Tells the operations that wait for this one that it has started or ended.
 void Player::release(std::uint32_t who, std::uint32_t operation, Waits waits, TimePs at) {
     const RankState& rank = ranks_[who];
     const Plan& plan = plans_[rank.job][jobs_[rank.job].job.program_of[rank.rank]];
@@ -175,7 +177,7 @@ void Player::release(std::uint32_t who, std::uint32_t operation, Waits waits, Ti
     }
 }
 
-/// Adds up what the rank has done since the last change.
+/// Adds the time since the rank's last change to its times.
 void Player::settle(RankState& rank, TimePs at) {
     const TimePs passed = at - rank.since;
     if (rank.computing != 0) {
@@ -255,7 +257,8 @@ std::expected<void, std::string> Player::outcome() const {
     if (stuck != ranks_.end()) {
         const auto who = static_cast<std::uint32_t>(stuck - ranks_.begin());
         const Job& job = jobs_[stuck->job].job;
-        // What has started and not ended is in a mailbox, in a group, or behind another of it.
+        // An operation that has started and not ended is in a mailbox, in a group, or waits for an
+        // earlier one of its group.
         std::vector<std::uint32_t> waiting;
         for (const auto& [key, entries] : boxes_[who].recvs) {
             waiting.push_back(entries.front().what);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Plays jobs on a cluster: every operation begins when those that it depends on have ended,
-// messages and the traffic of collective operations meet in one model of the fabric.
+// Plays jobs on a cluster. Every operation begins when those that it depends on have ended (or
+// started, with Waits::kForStart). Messages and the traffic of collective operations share one
+// model of the fabric.
 //
-//   compute     takes its time; computations of one lane of a rank run one after the other.
-//   send, recv  meet by rank and tag in the order in which they begin. A message leaves when its
-//               send begins. The send of a short one ends then, that of a longer one when it is
-//               acknowledged; with a rendezvous a longer one leaves when its receive has begun.
-//   collective  begins when all members of its group are there, and ends for all at once. Members
-//               match by their number in the communicator, and a rank has one of each communicator
-//               at a time, as NCCL orders them. Its time is NCCL's software plus the larger of what
-//               its traffic takes in the fabric and NVLink, as in collective_model.h.
+//   compute     Takes its time. Computations of one lane of a rank run one after the other.
+//   send, recv  Match by rank and tag in the order in which they begin. A message leaves when its
+//               send begins; with PlayOptions::rendezvous, a long message leaves when its receive
+//               has begun too. The send of a short message ends at once, that of a long one when
+//               the message is acknowledged.
+//   collective  Begins when all members of its group have begun it, and ends for all at once. The
+//               n-th operations of all members in a communicator belong together, and a rank has
+//               one operation of a communicator at a time, as in NCCL. It takes NCCL's software
+//               time plus the longer of its times in the fabric and on NVLink, as in
+//               collective_model.h.
 //
-// Bytes between GPUs of one NVLink domain go over NVLink, one message of a GPU after the other.
+// Messages between GPUs of one NVLink domain go over NVLink; a GPU sends them one after the other.
 
 #include <cstdint>
 #include <deque>
@@ -33,37 +36,38 @@ namespace softib::plan::trace {
 
 struct PlacedJob {
     Job job = {};
-    std::vector<std::uint32_t> gpus = {};  ///< By rank.
+    std::vector<std::uint32_t> gpus = {};  ///< The GPU of each rank.
 };
 
 struct PlayOptions {
-    std::uint64_t eager_bytes = 65536;  ///< Sends of messages up to this end at once.
-    bool rendezvous = false;            ///< Longer ones wait for their receive.
-    TimePs message_ps = 100'000;        ///< Software for one message: what OSU's tests show.
-    bool keep_flows = false;
-    bool keep_spans = false;
+    std::uint64_t eager_bytes = 65536;  ///< Longest message whose send ends at once.
+    bool rendezvous = false;            ///< Whether longer messages wait for their receive.
+    TimePs message_ps = 100'000;        ///< Software time of one message, as OSU's tests show it.
+    bool keep_flows = false;            ///< Whether to record FlowRecords.
+    bool keep_spans = false;            ///< Whether to record SpanRecords.
 };
 
 struct RankTimes {
     TimePs ended_at = 0;
-    TimePs compute_ps = 0;  ///< It computed.
-    TimePs exposed_ps = 0;  ///< It communicated or waited for others, and did not compute.
+    TimePs compute_ps = 0;  ///< Time in which the rank computed.
+    TimePs exposed_ps = 0;  ///< Time in which it communicated or waited, and did not compute.
     std::uint64_t nvlink_bytes = 0;
     std::uint64_t fabric_bytes = 0;
 };
 
-/// Bytes from rank to rank as one message.
+/// A message from rank to rank, or a flow of a collective operation.
 struct FlowRecord {
     std::uint32_t job = 0;
-    std::uint32_t from = 0;       ///< Rank.
-    std::uint32_t to = 0;         ///< Rank.
-    std::uint32_t operation = 0;  ///< Of the sending rank's program.
+    std::uint32_t from = 0;       ///< Sending rank.
+    std::uint32_t to = 0;         ///< Receiving rank.
+    std::uint32_t operation = 0;  ///< Operation of the sending rank's program.
     std::uint64_t bytes = 0;
-    bool nvlink = false;
+    bool nvlink = false;  ///< Whether it went over NVLink, else over the fabric.
     TimePs started_at = 0;
     TimePs delivered_at = 0;
 };
 
+/// The time that an operation took at a rank.
 struct SpanRecord {
     std::uint32_t job = 0;
     std::uint32_t rank = 0;
@@ -74,20 +78,23 @@ struct SpanRecord {
 
 class Player : public net::MessageListener {
   public:
-    /// The network stays the caller's and outlives this. Jobs have no fault (job.h).
+    /// Plays jobs, which must have no fault (find_fault() in job.h). The caller owns the network,
+    /// which must outlive the player.
     Player(const Cluster& cluster, net::Model& network, std::vector<PlacedJob> jobs,
            const PlayOptions& options);
     Player(const Player&) = delete;
     Player& operator=(const Player&) = delete;
     ~Player() override;
 
-    /// Goes on for so many events at most. Returns true when nothing is left to happen.
+    /// Handles at most `events` events. Returns true when nothing is left to happen.
     bool run_some(std::uint32_t events);
-    /// Says why the jobs did not end: operations that wait for what nobody does.
+    /// Returns an error if the jobs failed, or if operations wait for others that never come.
     std::expected<void, std::string> outcome() const;
 
     const std::vector<PlacedJob>& jobs() const { return jobs_; }
+    /// Returns the number of operations of all ranks.
     std::uint64_t operations() const { return operations_; }
+    /// Returns the number of operations that have ended.
     std::uint64_t ended() const { return ended_; }
     const RankTimes& times(std::uint32_t job, std::uint32_t rank) const {
         return ranks_[first_rank_[job] + rank].times;
@@ -100,9 +107,10 @@ class Player : public net::MessageListener {
   private:
     /// What all ranks of a program share.
     struct Plan {
-        Links behind;
-        std::vector<std::uint32_t> waits = {};   ///< Dependencies, by operation.
-        std::vector<std::uint32_t> number = {};  ///< Of a collective in its communicator.
+        Links behind;                           ///< Operations that wait for each operation.
+        std::vector<std::uint32_t> waits = {};  ///< Number of dependencies of each operation.
+        /// Number of each collective operation among those of its communicator.
+        std::vector<std::uint32_t> number = {};
         std::uint32_t lanes = 1;
     };
     struct Lane {
@@ -113,20 +121,20 @@ class Player : public net::MessageListener {
         std::uint32_t job = 0;
         std::uint32_t rank = 0;
         std::uint32_t gpu = 0;
-        std::uint64_t first = 0;  ///< Of waits_.
-        std::uint64_t left = 0;   ///< Operations that have not ended.
-        std::uint32_t computing = 0;
-        std::uint32_t talking = 0;
-        TimePs since = 0;
+        std::uint64_t first = 0;      ///< Position in waits_ of its first operation.
+        std::uint64_t left = 0;       ///< Operations that have not ended.
+        std::uint32_t computing = 0;  ///< Computations that have started and not ended.
+        std::uint32_t talking = 0;    ///< Other operations that have started and not ended.
+        TimePs since = 0;             ///< Time up to which `times` are settled.
         RankTimes times = {};
         std::vector<Lane> lanes = {};
     };
     enum class What : std::uint8_t { kReady, kEnd, kDelivered, kRound, kGroupEnd };
     struct Event {
         TimePs at = 0;
-        std::uint64_t order = 0;
+        std::uint64_t order = 0;  ///< Events of one time are handled in this order.
         What what = What::kReady;
-        std::uint32_t who = 0;  ///< Rank, transfer or group.
+        std::uint32_t who = 0;  ///< Position of the rank, transfer or group.
         std::uint32_t operation = 0;
     };
     struct Later {
@@ -139,47 +147,50 @@ class Player : public net::MessageListener {
         std::uint32_t from = kNone;
         std::uint32_t send = kNone;
         std::uint32_t to = kNone;
-        std::uint32_t recv = kNone;  ///< Not there yet.
+        std::uint32_t recv = kNone;  ///< Operation that receives it; kNone: has not begun.
         std::uint64_t bytes = 0;
         TimePs started_at = 0;
-        bool eager = false;   ///< The send ends at once.
-        bool leaves = false;  ///< It does not wait for its receive.
+        bool eager = false;   ///< Whether the send ends at once.
+        bool leaves = false;  ///< Whether it leaves without waiting for its receive.
         bool delivered = false;
     };
+    /// A receive from any rank or with any tag that has no message yet.
     struct PostedAny {
         std::uint64_t order = 0;
         std::uint32_t operation = 0;
     };
-    /// What waits at a rank for its other half, by the other rank and tag.
+    /// Messages to a rank that have no receive yet, and receives of that rank that have no message
+    /// yet.
     struct Mailbox {
-        using Key = std::pair<std::uint32_t, std::uint32_t>;
+        using Key = std::pair<std::uint32_t, std::uint32_t>;  ///< The sending rank, and the tag.
         struct Entry {
             std::uint64_t order = 0;
-            std::uint32_t what = 0;  ///< Transfer, or operation.
+            std::uint32_t what = 0;  ///< A transfer in `sends`, an operation in `recvs`.
         };
         std::map<Key, std::deque<Entry>> sends = {};
         std::map<Key, std::deque<Entry>> recvs = {};
         std::deque<PostedAny> any = {};
     };
-    /// A group of ranks, and the operation that they have begun.
+    /// A group of ranks, and the collective operation that its members have begun.
     struct GroupState {
         std::uint32_t job = 0;
         std::uint32_t communicator = 0;
         std::uint32_t group = 0;
-        std::unique_ptr<Group> placed = {};          ///< When first needed.
-        std::vector<std::uint32_t> operations = {};  ///< By member; kNone: not there yet.
-        std::uint32_t arrived = 0;
+        std::unique_ptr<Group> placed = {};  ///< Made when it is first needed.
+        /// Operation of each member; kNone: the member has not begun it.
+        std::vector<std::uint32_t> operations = {};
+        std::uint32_t arrived = 0;  ///< Members that have begun it.
         GroupWork work = {};
         std::size_t round = 0;
         std::uint32_t open = 0;  ///< Flows of the round that have not arrived.
         TimePs begun_at = 0;
-        TimePs round_at = 0;
-        TimePs fabric_ps = 0;
+        TimePs round_at = 0;   ///< When the round began.
+        TimePs fabric_ps = 0;  ///< Time of all rounds that have ended.
     };
-    /// What a message of the network is.
+    /// What a message in the network belongs to.
     struct Sent {
-        std::uint32_t group = kNone;  ///< kNone: of a transfer.
-        std::uint32_t what = 0;       ///< Transfer, or flow of the group's round.
+        std::uint32_t group = kNone;  ///< A group; kNone: the message is a transfer.
+        std::uint32_t what = 0;       ///< Position of the transfer, or of the flow in its round.
     };
 
     const Operation& operation(std::uint32_t who, std::uint32_t operation) const;
@@ -218,19 +229,24 @@ class Player : public net::MessageListener {
     PlayOptions options_;
     double speed_factor_;
     double nvlink_rate_;
-    TimePs leaf_ps_;
-    std::vector<std::uint32_t> first_rank_ = {};                ///< By job.
-    std::vector<std::vector<Plan>> plans_ = {};                 ///< By job and program.
-    std::vector<RankState> ranks_ = {};                         ///< Of all jobs.
-    std::vector<std::uint32_t> waits_ = {};                     ///< By operation of each rank.
-    std::vector<Mailbox> boxes_ = {};                           ///< By rank.
-    std::vector<std::uint32_t> next_number_ = {};               ///< By rank and communicator.
-    std::vector<std::uint64_t> first_number_ = {};              ///< By rank.
-    std::vector<std::vector<std::uint32_t>> first_group_ = {};  ///< By job and communicator.
-    std::vector<std::vector<std::uint32_t>> member_of_ = {};    ///< As first_group_, by rank.
-    std::vector<std::uint32_t> first_member_of_ = {};           ///< Of member_of_, by job.
+    TimePs leaf_ps_;                              ///< Latency between two HCAs of one leaf.
+    std::vector<std::uint32_t> first_rank_ = {};  ///< Position in ranks_ of each job's rank 0.
+    std::vector<std::vector<Plan>> plans_ = {};   ///< Plans by job and program.
+    std::vector<RankState> ranks_ = {};           ///< Ranks of all jobs.
+    std::vector<std::uint32_t> waits_ = {};       ///< Open dependencies of each operation, by rank.
+    std::vector<Mailbox> boxes_ = {};             ///< Mailbox of each rank.
+    /// Number of the next collective operation in each communicator, by rank.
+    std::vector<std::uint32_t> next_number_ = {};
+    std::vector<std::uint64_t> first_number_ = {};  ///< Position in next_number_ for each rank.
+    /// Position in groups_ of the first group of each communicator, by job.
+    std::vector<std::vector<std::uint32_t>> first_group_ = {};
+    /// Member that each rank is in its group, by communicator of all jobs.
+    std::vector<std::vector<std::uint32_t>> member_of_ = {};
+    /// Position in member_of_ of each job's first communicator.
+    std::vector<std::uint32_t> first_member_of_ = {};
     std::vector<GroupState> groups_ = {};
-    /// Collectives that wait for an earlier one of their communicator: rank, communicator, number.
+    /// Collective operations that wait for an earlier one of their communicator, by rank,
+    /// communicator and number.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> early_ = {};
     std::vector<Event> events_ = {};  ///< A heap, the earliest first.
     std::uint64_t pushed_ = 0;
@@ -238,10 +254,10 @@ class Player : public net::MessageListener {
     std::vector<Transfer> transfers_ = {};
     std::vector<Sent> sent_ = {};
     std::vector<std::uint32_t> free_sent_ = {};
-    std::vector<TimePs> nvlink_free_at_ = {};  ///< By GPU.
+    std::vector<TimePs> nvlink_free_at_ = {};  ///< When the NVLink of each GPU is free.
     std::vector<FlowRecord> flows_ = {};
     std::vector<SpanRecord> spans_ = {};
-    std::vector<TimePs> started_at_ = {};  ///< As waits_, if spans are kept.
+    std::vector<TimePs> started_at_ = {};  ///< Start of each operation of waits_, to keep spans.
     std::uint64_t operations_ = 0;
     std::uint64_t ended_ = 0;
     std::string error_ = {};

@@ -62,7 +62,7 @@ void Player::arrive(std::uint32_t who, std::uint32_t number, TimePs at) {
     }
 }
 
-/// The operation that all members have begun; its bytes are the most that one of them said.
+/// Returns the operation that all members have begun, with the most bytes that one of them gave.
 GroupOperation Player::group_operation(const GroupState& group) const {
     const Job& job = jobs_[group.job].job;
     const auto& members = job.communicators[group.communicator].groups[group.group];
@@ -118,7 +118,7 @@ void Player::begin_round(std::uint32_t id, TimePs at) {
     GroupState& group = groups_[id];
     group.round_at = at;
     if (group.round == group.work.rounds.size()) {
-        // NCCL's latencies have a short way through the fabric in them.
+        // NCCL's latencies include a short path through the fabric for each round.
         const TimePs known = leaf_ps_ * group.work.rounds.size();
         const TimePs fabric = group.fabric_ps - std::min(group.fabric_ps, known);
         const TimePs moved =
@@ -134,7 +134,7 @@ void Player::begin_round(std::uint32_t id, TimePs at) {
         const GroupFlow& flow = flows[i];
         RankState& from = ranks_[first_rank_[group.job] + members[flow.from]];
         if (flow.nics.from == flow.nics.to) {
-            --group.open;  // Domains that share a NIC do not need it.
+            --group.open;  // Domains that share a NIC exchange nothing over the fabric.
             continue;
         }
         from.times.fabric_bytes += flow.nics.bytes;
@@ -162,7 +162,7 @@ void Player::end_flow(std::uint32_t id, std::uint32_t number, TimePs at) {
     if (--group.open != 0) {
         return;
     }
-    // No flow is faster than its channel copies.
+    // A round takes at least as long as channels need to copy its longest flow.
     TimePs ends_at = at;
     if (group.work.flow_bytes_per_s > 0) {
         std::uint64_t longest = 0;

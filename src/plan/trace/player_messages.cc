@@ -6,8 +6,8 @@
 
 namespace softib::plan::trace {
 
-/// Takes the receive that a message from this rank with this tag belongs to; kNone: it has not
-/// begun.
+/// Takes the receive that matches a message from this rank with this tag out of the mailbox.
+/// Returns kNone if none has begun.
 std::uint32_t Player::find_recv(Mailbox& box, const Mailbox::Key& key) {
     const auto exact = box.recvs.find(key);
     const std::uint64_t exact_order =
@@ -33,8 +33,8 @@ std::uint32_t Player::find_recv(Mailbox& box, const Mailbox::Key& key) {
     return found;
 }
 
-/// Takes the transfer that a receive of this rank and tag, or of any, belongs to; kNone: nobody has
-/// sent it yet.
+/// Takes the transfer that matches a receive from this rank with this tag, or from any, out of the
+/// mailbox. Returns kNone if none has begun.
 std::uint32_t Player::find_send(Mailbox& box, const Mailbox::Key& key) {
     auto best = box.sends.end();
     if (key.first != kAnyRank && key.second != kAnyTag) {
@@ -126,7 +126,7 @@ void Player::transmit(std::uint32_t id, TimePs at) {
         from.times.fabric_bytes += transfer.bytes;
         return send(flow, {kNone, id}, start);
     }
-    // By NVLink, or through the PCIe switch that both share.
+    // Over NVLink, or over PCIe between GPUs that share a NIC.
     const Cluster& cluster = places_.cluster();
     from.times.nvlink_bytes += near ? transfer.bytes : 0;
     TimePs& free_at = nvlink_free_at_[from.gpu];

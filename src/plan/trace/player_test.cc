@@ -42,7 +42,7 @@ TEST(TracePlayer, AnOperationBeginsWhenWhatItDependsOnEndedOrStarted) {
     }
 }
 
-/// A computation that a message ends is due before the network's next event.
+/// A computation that follows a message may be due before the network's next event.
 TEST(TracePlayer, ComputationsGoOnWhileTheNetworkIsBusy) {
     Job job = empty_job(32);
     job.programs[0].add(send(8, 8));
@@ -107,7 +107,7 @@ TEST(TracePlayer, LongMessagesWaitForTheirReceiveIfAsked) {
     }
 }
 
-/// Two ranks that send first and receive then: a ring of Chakra's does.
+/// Two ranks that first send and then receive, as the ranks of Chakra's rings do.
 TEST(TracePlayer, SendsThatAreReceivedLaterDoNotBlock) {
     Job job = empty_job(16);
     for (const std::uint32_t rank : {0U, 8U}) {
@@ -144,7 +144,7 @@ TEST(TracePlayer, AComputationOfMonthsIsRefused) {
     EXPECT_TRUE(play(hgx(1), {job}).run().error().starts_with("the jobs take longer"));
 }
 
-/// One operation by itself takes what the planner says of it.
+/// An operation alone takes the time that the planner computes for it.
 TEST(TracePlayer, ACollectiveAloneTakesThePlannersTime) {
     Cluster cluster = hgx(4);
     cluster.fabric.sharp = false;
@@ -244,7 +244,7 @@ TEST(TracePlayer, JobsShareTheFabric) {
     job.programs[1].add(recv(0, 1 << 28));
     const Playing alone = play(cluster, {job}, {}, net::ModelKind::kFlow, {.per_node = 1});
     ASSERT_TRUE(alone.run());
-    // Both receivers on one GPU's NIC.
+    // Both messages arrive at the NIC of one GPU.
     Job both = empty_job(3);
     both.programs[0].add(send(2, 1 << 28));
     both.programs[1].add(send(2, 1 << 28, 1));
@@ -266,7 +266,8 @@ TEST(TracePlayer, PacketsAndFlowsAgree) {
                 0.1 * static_cast<double>(flows.makespan()));
 }
 
-/// Bytes between ranks that the fabric carried, without those by which ranks wait for each other.
+/// Returns the bytes that the fabric carried between ranks, without the messages of one byte by
+/// which ranks wait for each other.
 std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> fabric_bytes(
     const Playing& playing) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> bytes;
@@ -313,7 +314,8 @@ TEST(TraceExpand, StepsStandForACollective) {
     }
 }
 
-/// Steps of every operation wait for each other, and no NIC is faster than its link for that.
+/// For every operation, steps that wait for each other take at least as long as the links of NICs
+/// need, and about as long as the planner says.
 TEST(TraceExpand, StepsTakeNoLessThanTheBoundAndAboutThePlannersTime) {
     const Cluster cluster = hgx(8);
     for (const Collective what :
@@ -378,7 +380,7 @@ TEST(TraceExpand, WhatNvswitchesAddUpIsNoMessage) {
     ASSERT_TRUE(whole.run());
     ASSERT_TRUE(steps.run());
     for (const FlowRecord& flow : steps.player->flows()) {
-        EXPECT_EQ(flow.bytes, 1U);  // Members wait for each other.
+        EXPECT_EQ(flow.bytes, 1U);  // A message by which members wait for each other.
     }
     const auto expected = static_cast<double>(whole.makespan());
     EXPECT_NEAR(static_cast<double>(steps.makespan()), expected, 0.1 * expected);
@@ -391,7 +393,8 @@ TEST(TraceExpand, WhatNvswitchesAddUpIsNoMessage) {
     EXPECT_EQ(around.player->flows().size(), 8U * 14);
 }
 
-/// Data go around: who is not there yet holds up what others send only when they have what it adds.
+/// Data go around a ring: a rank that begins late holds up only those steps of others that need its
+/// data.
 TEST(TraceExpand, AStepLeavesWhenTheOneBeforeItHasCome) {
     const Cluster cluster = hgx(4);
     Job job = one_collective(4, collective(Collective::kAllGather, 4 << 20));

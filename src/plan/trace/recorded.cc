@@ -8,16 +8,17 @@ namespace softib::plan::trace {
 
 namespace {
 
-// What a request carries beside packets' headers: RETH, AtomicETH; and what an atomic brings back.
+// Bytes of a RETH and of an AtomicETH, which stand for the requests; and of the result of an
+// atomic.
 constexpr std::uint64_t kReadRequestBytes = 16;
 constexpr std::uint64_t kAtomicRequestBytes = 28;
 constexpr std::uint64_t kAtomicResultBytes = 8;
 
-/// Something that a rank does or that happens to it.
+/// An event at a rank: a send, an arrival, or the beginning or end of waiting.
 struct Moment {
     enum class What : std::uint8_t { kSend, kArrival, kWait, kFound };
     std::uint64_t time_ns = 0;
-    std::uint64_t cpu_ns = 0;  ///< Not of an arrival.
+    std::uint64_t cpu_ns = 0;  ///< CPU time of the process until then; 0 for an arrival.
     What what = What::kSend;
     Operation operation = {};
 };
@@ -64,8 +65,8 @@ class RankBuilder {
     }
 
     Program& program_;
-    std::uint32_t before_ = kNone;  ///< What the next operation stands behind,
-    Waits waits_ = Waits::kForEnd;  ///< and how.
+    std::uint32_t before_ = kNone;  ///< Operation that the next one waits for.
+    Waits waits_ = Waits::kForEnd;  ///< What the next one waits for in `before_`.
     std::vector<std::uint32_t> arrived_ = {};
     std::uint64_t since_ns_ = 0;
     std::uint64_t since_cpu_ns_ = 0;
@@ -167,7 +168,7 @@ class Recording {
               atomic ? kAtomicResultBytes : event.bytes);
     }
 
-    /// A request, and what the other HCA sends back without its process.
+    /// Adds a request, and the message that the other HCA sends back without its process.
     void fetch(std::uint32_t rank, std::uint32_t peer, const RecordedEvent& event,
                std::uint64_t request_bytes, std::uint64_t bytes) {
         const std::uint32_t asks = next_tag_++;
@@ -189,8 +190,8 @@ class Recording {
 
     std::vector<RecordedProcess> processes_;
     Job job_ = {};
-    std::map<std::uint32_t, std::uint32_t> owner_ = {};  ///< Of queue pairs, by number.
-    std::vector<std::vector<Moment>> moments_ = {};      ///< By rank.
+    std::map<std::uint32_t, std::uint32_t> owner_ = {};  ///< Process of each queue pair number.
+    std::vector<std::vector<Moment>> moments_ = {};      ///< Moments of each rank.
     std::uint32_t next_tag_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kStart = 1'000'000;
 
-/// Two processes that bounce a message, the second after 5 us.
+/// Returns two processes; the second answers the message of the first after 5 us.
 std::vector<RecordedProcess> bounce() {
     RecordedProcess first{.name = "a", .rank = 0, .pid = 20};
     RecordedProcess second{.name = "b", .rank = 1, .pid = 10};
@@ -37,7 +37,7 @@ TEST(TraceRecorded, WhatIsPostedDependsOnWhatArrived) {
     EXPECT_EQ(second.operations()[1].compute_ps, 2'000'000U);
     EXPECT_EQ(second.operations()[2].kind, Kind::kSend);
     EXPECT_EQ(second.operations()[2].bytes, 200U);
-    // The first waits after 0.1 us: what is behind does not count as its computation.
+    // The first waits after 0.1 us; the time after that does not count as its computation.
     const Program& first = job->program(0);
     EXPECT_EQ(first.operations()[1].compute_ps, 100'000U);
     const Playing playing = play(hgx(1), {*job});

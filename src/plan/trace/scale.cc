@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Several jobs as one, and one job with more ranks.
+// Merges several jobs into one, and gives a job more ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +10,9 @@ namespace softib::plan::trace {
 
 namespace {
 
-/// The peer that is as far away among `ranks` as before among `old`, the shorter way around: a ring
-/// of all ranks stays one. Half around, sends go forwards and receives look backwards.
+/// Returns the peer that is as far away among `ranks` ranks as before among `old`, the shorter way
+/// around, so that a ring of all ranks stays one. At half the way around, sends go forwards and
+/// receives come from behind.
 std::uint32_t moved_peer(const Operation& op, std::uint32_t rank, std::uint32_t old,
                          std::uint32_t ranks) {
     const std::uint32_t ahead = (op.peer + old - rank % old) % old;

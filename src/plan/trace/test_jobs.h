@@ -45,7 +45,7 @@ inline Operation collective(Collective what, std::uint64_t bytes, std::uint32_t 
             .bytes = bytes};
 }
 
-/// All ranks do the same one operation.
+/// Returns a job in which all ranks do one operation, the same.
 inline Job one_collective(std::uint32_t ranks, const Operation& operation) {
     Job job = empty_job(ranks);
     job.add_world();
@@ -55,7 +55,7 @@ inline Job one_collective(std::uint32_t ranks, const Operation& operation) {
     return job;
 }
 
-/// A played job, with all that it needs.
+/// A player of jobs, with its network.
 struct Playing {
     std::unique_ptr<net::Model> network = {};
     std::unique_ptr<Player> player = {};

@@ -19,10 +19,9 @@ namespace softib::plan::trace {
 namespace {
 
 constexpr double kActivationBytes = 2;
-constexpr double kGatheredBytes = 2;  ///< Of a parameter.
+constexpr double kGatheredBytes = 2;  ///< Bytes of a parameter that is gathered.
 
-/// The group of every rank, from that of rank 0: groups that are alike stand at every place that
-/// the ranks of one leave free.
+/// Returns groups that together have all ranks, each of the same shape as that of rank 0.
 std::vector<std::vector<std::uint32_t>> groups_like(const std::vector<std::uint32_t>& first,
                                                     std::uint32_t ranks) {
     std::vector<std::vector<std::uint32_t>> groups;
@@ -41,7 +40,8 @@ std::vector<std::vector<std::uint32_t>> groups_like(const std::vector<std::uint3
     return groups;
 }
 
-/// The ranks that share their experts' work: `ep` neighbours of those that share all parameters.
+/// Returns the groups of ranks that divide the experts: `ep` neighbours among the ranks that have
+/// the same other parameters.
 std::vector<std::vector<std::uint32_t>> sharing_experts(
     const std::vector<std::vector<std::uint32_t>>& replicas, std::uint32_t ep) {
     std::vector<std::vector<std::uint32_t>> groups;
@@ -54,7 +54,8 @@ std::vector<std::vector<std::uint32_t>> sharing_experts(
     return groups;
 }
 
-/// The ranks that have the same experts: every ep-th of those that share all other parameters.
+/// Returns the groups of ranks that have the same experts: every ep-th of the ranks that have the
+/// same other parameters.
 std::vector<std::vector<std::uint32_t>> expert_groups(
     const std::vector<std::vector<std::uint32_t>>& replicas, std::uint32_t ep) {
     std::vector<std::vector<std::uint32_t>> groups;
@@ -81,7 +82,7 @@ double seconds_of(const std::vector<PassExchange>& exchanges) {
     return sum;
 }
 
-/// A pass without its exchanges, which takes as long.
+/// Returns a pass without exchanges that takes as long.
 LayerPass computing_alone(const LayerPass& pass) {
     double compute = 0;
     double all = 0;
@@ -134,7 +135,7 @@ class StepJob {
         }
     }
 
-    /// What the exchanges within passes become, of all ranks.
+    /// Returns the number of messages that the exchanges within passes of all ranks become.
     double messages() const {
         double sum = 0;
         for (const StagePasses& stage : stages_) {
@@ -218,13 +219,13 @@ class StepJob {
         Program& program;
         std::uint32_t rank = 0;
         std::uint32_t stage = 0;
-        Operations last = {};  ///< What the next operation stands behind.
-        double computing = 0;  ///< Seconds of it that are no operation yet.
+        Operations last = {};  ///< Operations that the next one waits for.
+        double computing = 0;  ///< Seconds of computing that are not in an operation yet.
         std::uint32_t name = 0;
-        std::uint32_t passed_on = 0;  ///< Messages of context parallelism.
-        /// By chunk and piece: what the first pass waits for.
+        std::uint32_t passed_on = 0;  ///< Number of messages of context parallelism so far.
+        /// Gathers of parameters that the first pass waits for, by chunk and piece.
         std::vector<Operations> gathered = {};
-        Operations reduced = {};  ///< What the optimizer waits for.
+        Operations reduced = {};  ///< Exchanges of gradients that the optimizer waits for.
     };
 
     static std::uint32_t add(RankWork& work, const Operation& operation, const Operations& behind) {
@@ -235,7 +236,7 @@ class StepJob {
         return made;
     }
 
-    /// Makes an operation of the computing so far.
+    /// Adds an operation for the computing so far.
     static void compute(RankWork& work) {
         const TimePs takes = to_ps(work.computing);
         work.computing = 0;
@@ -268,7 +269,8 @@ class StepJob {
     bool gathers() const {
         return (mapping_.zero == 1 || mapping_.zero == 2) && mapping_.replicas() > 1;
     }
-    /// Layers travel one after the other while others compute; some of them together.
+    /// Returns the number of pieces in which the parameters or gradients of a chunk are exchanged:
+    /// one for each layer, as far as they are at most eight.
     std::uint32_t pieces_of(const RankWork& work, std::uint32_t chunk) const {
         constexpr std::uint32_t kPiecesMax = 8;
         const std::uint32_t i = chunk * mapping_.pp + work.stage;
@@ -317,8 +319,8 @@ class StepJob {
         }
     }
 
-    /// The next pass waits for another stage's output. Without sequence parallelism each rank of
-    /// tensor parallelism has a part of it, and all gather the whole.
+    /// Makes the next pass wait for the output of another stage. Without sequence parallelism, each
+    /// rank of tensor parallelism receives a part of it, and all gather the whole.
     void receive(RankWork& work, const PassEvent& event, std::uint32_t from) {
         std::uint32_t came =
             add(work, message(Kind::kRecv, work.rank, from, from, event), Operations{});
@@ -371,7 +373,8 @@ class StepJob {
         add_beside(work, block.beside, start);
     }
 
-    /// Exchanges that follow each other from `start` on; what comes next waits for the last too.
+    /// Adds exchanges one after the other, the first behind `start`. What comes next waits for the
+    /// last one too.
     void add_beside(RankWork& work, const std::vector<PassExchange>& exchanges, Operations start) {
         for (const PassExchange& each : exchanges) {
             start = {begin(work, each, start)};
@@ -382,7 +385,7 @@ class StepJob {
         }
     }
 
-    /// Returns the operation with which the exchange ends.
+    /// Adds an exchange. Returns the operation with which it ends.
     std::uint32_t begin(RankWork& work, const PassExchange& what, const Operations& behind) {
         const auto peers = static_cast<std::size_t>(what.peers);
         if (what.exchange == Exchange::kSend) {
@@ -398,8 +401,9 @@ class StepJob {
                    behind);
     }
 
-    /// Keys and values of every rank of a context visit all others: each rank sends on what it has
-    /// received last. Returns a computation of no time behind the last of them.
+    /// Adds messages by which the keys and values of every rank of a context visit all others: each
+    /// rank sends on what it has received last. Returns a computation of no time that waits for all
+    /// of them.
     std::uint32_t pass_around(RankWork& work, double bytes, const Operations& behind) {
         const std::uint32_t count = mapping_.cp;
         const std::uint32_t place = work.rank / mapping_.tp % count;
@@ -432,7 +436,7 @@ class StepJob {
         return tokens * model_.hidden * kActivationBytes / mapping_.tp;
     }
 
-    /// A message between virtual stages; its tag is that of the one that sends.
+    /// Returns a message between virtual stages, with a tag by micro-batch, direction and sender.
     Operation message(Kind kind, std::uint32_t rank, std::uint32_t peer, std::uint32_t sender,
                       const PassEvent& event) const {
         const std::uint32_t place = rank - stage_of(rank) * stage_stride();
@@ -444,8 +448,8 @@ class StepJob {
                 .bytes = static_cast<std::uint64_t>(message_bytes())};
     }
 
-    /// Replicas exchange a piece of what they hold of a chunk: parameters of all first, then
-    /// experts'. Returns the last operation.
+    /// Adds the exchange of a piece of a chunk between replicas: first shared parameters, then
+    /// those of experts. Returns the last operation.
     std::uint32_t exchange(RankWork& work, Collective what, std::uint32_t chunk, double bytes,
                            const Operations& behind) {
         const HeldParameters held =
@@ -469,7 +473,8 @@ class StepJob {
         return last;
     }
 
-    /// The shared embedding's gradients, the optimizer, and the parameters that nothing hid.
+    /// Adds what follows the passes: gradients of the shared embedding, the optimizer, and
+    /// parameters that nothing hides.
     void finish(RankWork& work) {
         TimePs takes = 0;
         for (const SideEvent& event : step_.side) {
@@ -509,16 +514,16 @@ class StepJob {
     const Mapping& mapping_;
     const Step& step_;
     Groups groups_;
-    std::vector<std::uint32_t> first_;  ///< Layer of each virtual stage.
-    std::vector<StagePasses> stages_;   ///< By virtual stage.
+    std::vector<std::uint32_t> first_;  ///< First layer of each virtual stage.
+    std::vector<StagePasses> stages_;   ///< Passes of each virtual stage.
     Job job_ = {};
-    std::vector<std::vector<PassEvent>> passes_ = {};  ///< By stage.
+    std::vector<std::vector<PassEvent>> passes_ = {};  ///< Passes of each stage in order.
     std::uint32_t forward_ = job_.add_name("forward");
     std::uint32_t backward_ = job_.add_name("backward");
     std::uint32_t gradients_ = job_.add_name("gradients");
     std::uint32_t parameters_ = job_.add_name("parameters");
     std::uint32_t optimizer_ = job_.add_name("optimizer");
-    std::array<std::uint32_t, 5> names_ = peer_names();  ///< By Peers.
+    std::array<std::uint32_t, 5> names_ = peer_names();  ///< Names of exchanges, by Peers.
     std::array<std::uint32_t, 5> communicators_ = {kNone, kNone, kNone, kNone, kNone};
     std::uint32_t embedding_ = kNone;
 };

@@ -44,14 +44,15 @@ std::vector<Case> cases() {
             {"megatron-3.6b", fetched},    {"deepseek-v3", experts},  {"deepseek-v3", hidden}};
 }
 
-/// As it is exported: without collective operations.
+/// Returns the job as it is exported, without collective operations.
 Job messages_of(const Job& job, const Cluster& cluster) {
     std::vector<std::uint32_t> gpus(job.ranks());
     std::iota(gpus.begin(), gpus.end(), 0U);
     return *expand(job, cluster, gpus);
 }
 
-/// What ranks send under a name, in all, or to other nodes alone; messages of one byte are waiting.
+/// Returns the bytes that ranks send in operations of this name, in all or (`far`) to other nodes
+/// alone; without messages of one byte, by which ranks only wait.
 double sent_bytes(const Job& messages, std::string_view name, bool far = false) {
     constexpr std::uint32_t kGpus = 8;
     double sum = 0;
@@ -66,7 +67,7 @@ double sent_bytes(const Job& messages, std::string_view name, bool far = false) 
     return sum;
 }
 
-/// What is exported takes about as long as the planner says, whatever is overlapped, as collective
+/// An exported step takes about as long as the planner says, whatever is overlapped, as collective
 /// operations and as messages.
 TEST(TrainingJob, APlayedStepTakesThePlannersTime) {
     for (const Case& each : sample(cases(), 3)) {
@@ -95,7 +96,7 @@ double bytes_of(const Step& step, Dimension dimension) {
     return bytes.nvlink + bytes.fabric;
 }
 
-/// Flags of LL128 are an eighth of an eighth of its lines more.
+/// Exchanges have the planner's bytes; LL128 has 128 bytes on the wire for each 120 bytes of data.
 TEST(TrainingJob, ExchangesWithinPassesAreMessages) {
     const Cluster cluster = hgx(8);
     const LinkCommunication network(cluster);
@@ -108,7 +109,7 @@ TEST(TrainingJob, ExchangesWithinPassesAreMessages) {
         const double tensor = gpus * bytes_of(step, Dimension::kTensor);
         const double expected = sent_bytes(messages, "tensor");
         EXPECT_GE(expected, 0.999 * tensor) << describe(each.mapping);
-        // The gathering of what comes from another stage counts as the pipeline's.
+        // Gathering what comes from another stage counts as pipeline parallelism.
         const double gathered = each.mapping.sequence_parallel ? 0 : tensor;
         EXPECT_LE(expected, 128.0 / 120 * 1.001 * tensor + gathered) << describe(each.mapping);
         const double context = gpus * bytes_of(step, Dimension::kContext);
@@ -121,8 +122,8 @@ TEST(TrainingJob, ExchangesWithinPassesAreMessages) {
     }
 }
 
-/// Exchanges of several layers put together, or left in the time of passes: as many bytes, or none,
-/// and about as long.
+/// If exchanges of several layers are merged, a step has the same bytes; if they are left out,
+/// none. It takes about as long in both cases.
 TEST(TrainingJob, ExchangesCanBePutTogetherOrLeftOut) {
     const Cluster cluster = hgx(8);
     for (const std::size_t i : sample(std::vector<std::size_t>{0, 4, 5, 7}, 2)) {
@@ -169,7 +170,8 @@ TEST(TrainingJob, AStepOfTooManyMessagesIsRefused) {
         << job.error();
 }
 
-/// Every stage but the last sends forward once for each micro-batch, and the others backward.
+/// For each micro-batch, every stage but the last sends forward once, and every stage but the first
+/// sends backward once.
 TEST(TrainingJob, StagesSendActivationsAndGradients) {
     const Case each = cases()[0];
     const Model model = *find_model(each.model);
@@ -188,7 +190,7 @@ TEST(TrainingJob, StagesSendActivationsAndGradients) {
     EXPECT_EQ(job.communicators[0].groups[0].size(), 4U);
 }
 
-/// Replicas of experts are every ep-th rank of dp x cp, also where neither of cp and ep divides the
+/// Replicas of an expert are every ep-th rank of dp x cp, even if neither of cp and ep divides the
 /// other.
 TEST(TrainingJob, ExpertsHaveGroupsOfTheirOwn) {
     const Model model = *find_model("deepseek-v3");

@@ -8,8 +8,8 @@ namespace softib::plan {
 
 namespace {
 
-// NCCL's own figures (src/graph/topo.h and tuning.cc of 2.30): GB/s of data on one NVLink, and
-// microseconds of a ring's start and step with the Simple protocol.
+// NCCL's own figures (src/graph/topo.h and tuning.cc of 2.30): bytes per second on one NVLink, and
+// seconds of a ring's start and step with the Simple protocol.
 constexpr double kNvLinkAmpere = 20.0e9;
 constexpr double kNvLinkHopper = 20.6e9;
 constexpr double kNvLinkBlackwell = 40.1e9;
@@ -17,10 +17,11 @@ constexpr double kStart = 8.4e-6;
 constexpr double kNvLinkStep = 3.4e-6;
 constexpr double kFabricStep = 14e-6;
 
-/// One NDR NIC gives a pair of GPUs 42.5 of 50 GB/s (acceptance row L4).
+/// The part of a NIC's rate that NCCL reaches: one NDR NIC gives a pair of GPUs 42.5 of 50 GB/s
+/// (acceptance row L4).
 constexpr double kFabricEfficiency = 0.85;
 
-/// How a group lies on NVLink domains.
+/// How the ranks of a group are spread over NVLink domains.
 struct GroupShape {
     double ranks = 1;
     double domains = 1;
@@ -30,7 +31,7 @@ struct GroupShape {
 GroupShape shape_of(std::span<const std::uint32_t> ranks, std::uint32_t domain_gpus) {
     double domains = 0;
     std::uint32_t last = UINT32_MAX;
-    for (const std::uint32_t rank : ranks) {  // In increasing order, so equal domains meet.
+    for (const std::uint32_t rank : ranks) {  // In ascending order: ranks of a domain are together.
         if (rank / domain_gpus != last) {
             last = rank / domain_gpus;
             ++domains;
@@ -83,7 +84,7 @@ ExchangeCost LinkCommunication::cost(Exchange exchange, double bytes,
                                        far / rates_.fabric_bytes_per_s);
         return {rates_.start_s + latency + stream, near, far, stream};
     }
-    // A ring passes each domain once, so every rank's share of NICs carries a part of the data.
+    // A ring passes each domain once; rings on the NICs of all its ranks divide the data.
     const double passes = exchange == Exchange::kAllReduce ? 2 : 1;
     const double moved = passes * bytes * (group.ranks - 1) / group.ranks;
     const double near_steps = passes * (group.ranks - group.domains);

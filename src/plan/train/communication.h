@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How long ranks take to exchange bytes. Training steps ask through `Communication` alone, so that
-// a formula (LinkCommunication) or a simulated fabric (fabric_communication.h) may answer. Rank r
-// is GPU r of the job: GPU r mod gpus_per_node of its node r / gpus_per_node.
+// How long ranks take to exchange bytes. The model of a training step asks the interface
+// `Communication`, which a formula (LinkCommunication) or a simulated fabric
+// (fabric_communication.h) answers. Rank r is GPU r of the job: GPU r mod gpus_per_node of the
+// job's node r / gpus_per_node.
 
 #include <cstdint>
 #include <optional>
@@ -15,18 +16,18 @@
 namespace softib::plan {
 
 enum class Exchange : std::uint8_t {
-    kAllReduce,      ///< `bytes`: what each rank has before and after.
-    kReduceScatter,  ///< `bytes`: what each rank has before.
-    kAllGather,      ///< `bytes`: what each rank has after.
-    kAllToAll,       ///< `bytes`: what each rank sends, its own part included.
-    kSend,           ///< `bytes`: from each rank to the next, from the last to the first.
+    kAllReduce,      ///< Its bytes are what each rank has before and after.
+    kReduceScatter,  ///< Its bytes are what each rank has before.
+    kAllGather,      ///< Its bytes are what each rank has after.
+    kAllToAll,       ///< Its bytes are what each rank sends, its own part included.
+    kSend,           ///< Its bytes go from each rank to the next, and from the last to the first.
 };
 
 struct ExchangeCost {
     double seconds = 0;
-    double nvlink_bytes = 0;  ///< What a rank sends over NVLink,
-    double fabric_bytes = 0;  ///< and over the fabric.
-    double stream_s = 0;      ///< Of the seconds: what the bytes need, without latencies.
+    double nvlink_bytes = 0;  ///< Bytes that a rank sends over NVLink.
+    double fabric_bytes = 0;  ///< Bytes that a rank sends over the fabric.
+    double stream_s = 0;      ///< The part of `seconds` that the bytes need, without latencies.
 
     ExchangeCost& operator+=(const ExchangeCost& other) {
         seconds += other.seconds;
@@ -40,26 +41,27 @@ struct ExchangeCost {
 class Communication {
   public:
     virtual ~Communication() = default;
-    /// The cost while every other group of the same kind does the same at once. `ranks`: the group
-    /// of rank 0, in ascending order.
+    /// Returns the cost of an exchange while every other group of the same kind does the same at
+    /// once. `ranks` is the group of rank 0, in ascending order.
     virtual ExchangeCost cost(Exchange exchange, double bytes,
                               std::span<const std::uint32_t> ranks) const = 0;
-    /// Why some cost is not to be trusted: a fabric that does not join ranks, for example.
+    /// Returns why a cost that was returned is not valid, for example that the fabric does not
+    /// connect the ranks; std::nullopt if all are valid.
     virtual std::optional<std::string> fault() const { return std::nullopt; }
 };
 
-/// What part of a link NCCL turns into data, and how long a step takes.
+/// The data rates that NCCL reaches on links, and the latencies of its steps.
 struct LinkRates {
-    double nvlink_bytes_per_s = 0;  ///< Of a GPU.
-    double fabric_bytes_per_s = 0;  ///< Of a GPU, all NICs of its node in use.
-    double start_s = 0;             ///< Of any exchange.
-    double nvlink_step_s = 0;
-    double fabric_step_s = 0;
+    double nvlink_bytes_per_s = 0;  ///< Rate of a GPU over NVLink.
+    double fabric_bytes_per_s = 0;  ///< Rate of a GPU while all NICs of its node are in use.
+    double start_s = 0;             ///< Time to start any exchange.
+    double nvlink_step_s = 0;       ///< Latency of a step over NVLink.
+    double fabric_step_s = 0;       ///< Latency of a step over the fabric.
 };
 LinkRates link_rates(const Cluster& cluster);
 
-/// Rates and latencies alone: rings over all ranks, or a tree where its latency is less; nothing
-/// collides in the fabric.
+/// Computes costs from rates and latencies alone: rings over all ranks, with the latency of a tree
+/// where that is less. Exchanges do not collide in the fabric.
 class LinkCommunication : public Communication {
   public:
     explicit LinkCommunication(const Cluster& cluster)

@@ -8,10 +8,10 @@ namespace softib::plan {
 
 namespace {
 
-/// What a rank sends while groups play.
+/// Bytes that a rank sends when a set of groups is played.
 constexpr double kPlayedBytes = 64 << 20;
 
-/// What a rank sends of an exchange, by the measure of its pattern.
+/// Returns the bytes that a rank sends in an exchange, as its pattern counts them.
 double sent_bytes(Exchange exchange, double bytes, double ranks) {
     switch (exchange) {
         case Exchange::kAllReduce:
@@ -87,7 +87,7 @@ const FabricCommunication::Phase& FabricCommunication::phase_of(
     return found->second;
 }
 
-/// The first ranks of the job's groups that are shaped as this one.
+/// Returns the first ranks of all groups of the job that have the same shape as that of rank 0.
 std::vector<std::uint32_t> FabricCommunication::bases_of(
     std::span<const std::uint32_t> ranks) const {
     std::vector<std::uint32_t> bases;
@@ -131,8 +131,8 @@ Flows FabricCommunication::flows_of(Pattern pattern, std::span<const std::uint32
     return flows;
 }
 
-/// A ring through all ranks for each NIC that a domain's ranks have: each passes its part on to the
-/// next domain.
+/// Adds the flows of rings through all ranks, one ring for each rank of a domain: each sends its
+/// part to the next domain.
 void FabricCommunication::add_ring(const std::vector<Members>& domains, Flows& flows) const {
     for (std::size_t i = 0; i < domains.size() && domains.size() > 1; ++i) {
         const Members& here = domains[i];
@@ -144,7 +144,8 @@ void FabricCommunication::add_ring(const std::vector<Members>& domains, Flows& f
     }
 }
 
-/// What the ranks of a domain have for one of another goes together.
+/// Adds the flows of an all-to-all. All that the ranks of a domain have for one rank of another is
+/// one flow.
 void FabricCommunication::add_all_to_all(const std::vector<Members>& domains, std::size_t ranks,
                                          Flows& flows) const {
     const double each = kPlayedBytes / static_cast<double>(ranks);

@@ -2,13 +2,14 @@
 #pragma once
 
 // Exchanges on a simulated fabric. All groups of a kind are placed on the cluster's NICs and play
-// the exchange at once, so that what they do to each other on the way is in the answer: rings of
-// data parallelism that leave a leaf, stages that send across pods, an oversubscribed spine.
-// Latency and what NVLink and NCCL allow come from LinkCommunication; where the fabric needs longer
-// for the bytes than NICs do, the fabric's time counts.
+// the exchange at once, so that the answer includes how they slow each other down: rings of data
+// parallelism that leave a leaf, stages that send across pods, an oversubscribed spine. Latency and
+// the rates of NVLink and NCCL come from LinkCommunication; where the fabric needs longer for the
+// bytes than the NICs, the fabric's time counts.
 //
-// A set of groups is played once: the bytes of all further exchanges of these groups scale it. One
-// kind of groups plays at a time; gradients and activations that travel together do not meet.
+// A set of groups is played once, and its time is scaled by the bytes of each further exchange of
+// these groups. One kind of groups is played at a time: gradients and activations that travel at
+// the same time do not slow each other down.
 
 #include <cstdint>
 #include <expected>
@@ -28,30 +29,31 @@ namespace softib::plan {
 
 struct PlacementOptions {
     net::ModelKind model = net::ModelKind::kFlow;
-    RankOrder order = RankOrder::kTopology;  ///< Of the job's NVLink domains.
-    std::uint64_t seed = 1;                  ///< Of a random order.
-    bool rails_aligned = true;               ///< NVLink takes data to the receiver's rail first.
+    RankOrder order = RankOrder::kTopology;  ///< Order of the job's NVLink domains.
+    std::uint64_t seed = 1;                  ///< Seed of a random order.
+    bool rails_aligned = true;  ///< Whether NVLink takes data to the receiver's rail first.
 };
 
-/// For one thread: it remembers what it has played.
+/// Answers from a simulated fabric. Not thread-safe: it caches what it has played.
 class FabricCommunication : public Communication {
   public:
-    /// `gpus`: of the job, from the cluster's first on. The message says what does not fit.
+    /// Makes the communication of a job on the first `gpus` GPUs of the cluster. The error says
+    /// what does not fit.
     static std::expected<std::unique_ptr<FabricCommunication>, std::string> make(
         const Cluster& cluster, std::uint32_t gpus, const PlacementOptions& options);
 
     ExchangeCost cost(Exchange exchange, double bytes,
                       std::span<const std::uint32_t> ranks) const override;
     std::optional<std::string> fault() const override { return fault_; }
-    /// Sets of groups that were played.
+    /// Returns the number of sets of groups that were played.
     std::size_t played() const { return phases_.size(); }
 
   private:
     enum class Pattern : std::uint8_t { kRing, kAllToAll, kSend };
-    /// What all groups of a kind take together.
+    /// The time of an exchange of all groups of a kind at once.
     struct Phase {
-        double seconds_per_byte = 0;  ///< Of what a rank sends.
-        double latency_s = 0;         ///< Beyond that within a leaf.
+        double seconds_per_byte = 0;  ///< Time for each byte that a rank sends.
+        double latency_s = 0;         ///< Latency in excess of that within a leaf.
     };
     using Members = std::vector<std::uint32_t>;  ///< Ranks of one group in one NVLink domain.
 

@@ -29,7 +29,7 @@ std::vector<std::uint32_t> ranks_of(std::uint32_t count, std::uint32_t stride) {
     return ranks;
 }
 
-/// 32 nodes of 8 GPUs and one NIC: a leaf has 8 nodes and 8 / down cables up.
+/// Returns 32 nodes of 8 GPUs and one NIC; a leaf has 8 nodes and 8 / down cables up.
 Cluster narrow(std::uint32_t down) {
     Cluster cluster = with_nodes(*find_preset("hgx-h200"), 32);
     cluster.fabric.spec.shape = topo::Shape::kFatTree;
@@ -48,7 +48,7 @@ TEST(FabricCommunication, EqualsRatesAloneWhereNothingCollides) {
                                     Exchange::kAllGather, Exchange::kAllToAll, Exchange::kSend}) {
         for (const std::uint32_t stride : {1U, 2U, 8U}) {
             if (exchange == Exchange::kSend && stride != 8) {
-                continue;  // Rank 0's next is in its node, others' are not.
+                continue;  // The next rank of rank 0 is in its node, that of others is not.
             }
             const auto ranks = ranks_of(16, stride);
             const ExchangeCost ours = fabric->cost(exchange, kGigabyte, ranks);
@@ -61,7 +61,7 @@ TEST(FabricCommunication, EqualsRatesAloneWhereNothingCollides) {
 }
 
 TEST(FabricCommunication, GroupsThatMeetOnANarrowSpineSlowEachOther) {
-    // The rings of two nodes leave a leaf.
+    // Groups of every second node have rings that leave a leaf.
     const auto ranks = ranks_of(16, 16);
     const double wide =
         fabric_of(narrow(1), 256)->cost(Exchange::kAllReduce, kGigabyte, ranks).seconds;
@@ -142,7 +142,8 @@ TEST(FabricCommunication, RailsThatNothingJoinsAreAFaultOfTheStep) {
     EXPECT_FALSE(aligned->fault());
 }
 
-// A pipeline's stages next to each other stay in a leaf; then replicas are far apart.
+// If neighbouring ranks are stages of a pipeline, their traffic stays in a leaf, and that of
+// replicas does not.
 TEST(FabricCommunication, AnotherOrderOfRanksMovesTrafficToAnotherDimension) {
     Mapping mapping;
     mapping.gpus = 256;

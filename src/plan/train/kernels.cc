@@ -17,8 +17,8 @@ constexpr double kTileColumns = 256;
 
 Efficiency efficiency_of(const Gpu& gpu) {
     // matmul: fitted once for each generation, on the rows that validation_rows.cc marks.
-    // flash: the FlashAttention-2 and -3 papers, causal, head size 128, sequences of 2 to 16 Ki.
-    // memory, launch: usual for large kernels in a stream.
+    // flash: from the FlashAttention-2 and -3 papers: causal, head size 128, 2 to 16 Ki tokens.
+    // memory, launch: usual values for large kernels in a stream.
     Efficiency efficiency{.matmul = 0.72,
                           .matmul_fp8 = 0.72,
                           .flash = 0.60,
@@ -58,7 +58,7 @@ double Kernels::flash_attention(double flops) const {
 }
 
 double Kernels::flash_attention_backward(double flops) const {
-    // The scores are computed again: five products instead of the forward pass's two.
+    // The scores are computed again: there are five products, and two in the forward pass.
     constexpr double kProducts = 2.5;
     return kProducts * flops / (half_rate_ * efficiency_.flash_backward) + efficiency_.launch_s;
 }

@@ -17,7 +17,8 @@ std::size_t index_of(Dimension dimension) {
 
 using Exchanges = std::vector<PassExchange>;
 
-/// What lies between two exchanges of tensor parallelism stands between them; with none, first.
+/// Returns a block of a pass. Its inner exchanges come after the first exchange of tensor
+/// parallelism if there is sequence parallelism, else before all.
 PassBlock block_of(double compute_s, const Exchanges& tensor, const Exchanges& inner,
                    const Exchanges& beside, bool sequence_parallel) {
     PassBlock block{.compute_s = compute_s, .exchanges = tensor, .beside = beside};
@@ -84,17 +85,18 @@ struct LayerCosts::Block {
         double rows, columns, inner;
         double batch = 1;
     };
-    std::vector<Matrix>
-        entering;  ///< Divided by columns: between them and the input lies an exchange.
-    std::vector<Matrix> leaving;  ///< Divided by rows.
-    double data_gradients = 0;    ///< Seconds of entering matrices in the backward pass.
-    double weight_gradients = 0;
+    /// Matrices that tensor parallelism divides by columns; their input is exchanged before.
+    std::vector<Matrix> entering;
+    /// Matrices that tensor parallelism divides by rows; their output is exchanged after.
+    std::vector<Matrix> leaving;
+    double data_gradients = 0;    ///< Seconds of entering matrices for gradients of their input.
+    double weight_gradients = 0;  ///< Seconds of entering matrices for gradients of weights.
     LayerCost cost;
     PassCost scores = {};  ///< The part that selective recomputation repeats.
     struct Order {
         Exchanges tensor = {};
-        Exchanges inner = {};   ///< Of context or expert parallelism,
-        Exchanges beside = {};  ///< and those that hide behind the whole block.
+        Exchanges inner = {};   ///< Exchanges of context or expert parallelism.
+        Exchanges beside = {};  ///< Exchanges that hide behind the whole block.
     };
     Order forward = {};
     Order backward = {};
@@ -102,7 +104,7 @@ struct LayerCosts::Block {
 
 namespace {
 
-/// Counts an exchange of which `hidden` seconds pass behind something else, and notes its place.
+/// Adds an exchange, of which computing hides `hidden` seconds, to a cost and to an order.
 template <typename Timed>
 void add_exchange(PassCost& pass, Exchanges& order, Dimension dimension, Timed timed,
                   double hidden = 0) {
@@ -142,7 +144,8 @@ LayerCosts::Timed LayerCosts::tensor_exchange(Exchange exchange) const {
     return time(Peers::kTensor, exchange, hidden_bytes_);
 }
 
-/// Matrices and what tensor parallelism sends around them.
+/// Adds the matrix products of a block, its norm and residual, and the exchanges of tensor
+/// parallelism around them.
 void LayerCosts::finish(Block& block) const {
     const auto pass = [&](const std::vector<Block::Matrix>& matrices, double& data,
                           double& weights) {
@@ -159,7 +162,7 @@ void LayerCosts::finish(Block& block) const {
     pass(block.leaving, leaving_data, leaving_weights);
     block.cost.backward.matmul +=
         block.data_gradients + block.weight_gradients + leaving_data + leaving_weights;
-    // A norm in front, the residual sum behind it; dropout has a mask of one byte.
+    // A norm before the block and the residual sum after it; dropout has a mask of one byte.
     const double divided = mapping_.sequence_parallel ? mapping_.tp : 1;
     const double dropped = model_.dropout ? 0.5 : 0;
     const double unit = hidden_bytes_ / divided;
@@ -173,7 +176,7 @@ void LayerCosts::add_tensor_exchanges(Block& block) const {
     if (mapping_.tp == 1) {
         return;
     }
-    // In pieces, all but the first can pass behind the block's matrices.
+    // If an exchange is cut into pieces, matrix products can hide all but the first.
     const bool pieces = mapping_.tp_overlap == TensorOverlap::kAll;
     const bool bulk = mapping_.tp_overlap != TensorOverlap::kNone;
     const auto in_pieces = [&](const Timed& exchange, double compute) {
@@ -200,8 +203,8 @@ void LayerCosts::add_tensor_exchanges(Block& block) const {
     const Timed scatter = tensor_exchange(Exchange::kReduceScatter);
     forward(gather, in_pieces(gather, forward_matmul / 2));
     forward(scatter, in_pieces(scatter, forward_matmul / 2));
-    // Gradients of the output are gathered, the input is gathered once more for the gradients of
-    // weights, and the gradients of the input are added up.
+    // In the backward pass gradients of the output are gathered, the input is gathered once more
+    // for the gradients of weights, and gradients of the input are added up.
     backward(gather, in_pieces(gather, backward_matmul / 4));
     backward(gather, bulk ? block.data_gradients : 0);
     backward(scatter, bulk ? block.weight_gradients : 0);
@@ -273,8 +276,8 @@ LayerCosts::Block LayerCosts::attention() const {
     }
     add_scores(block);
     if (mapping_.cp > 1) {
-        // Keys and values go round the ranks while the scores of the last ones are computed; the
-        // backward pass has their gradients too.
+        // Keys and values go around the ranks while scores with those of the step before are
+        // computed; in the backward pass their gradients go around too.
         const double steps = mapping_.cp - 1;
         const double bytes = 2 * kHalf * tokens_ * keys * steps;
         const double forward = block.cost.forward.attention;
@@ -316,7 +319,7 @@ LayerCosts::Block LayerCosts::expert_mlp() const {
         block.leaving.push_back({tokens_, hidden, width * model_.shared_experts});
     }
     const double all = routed + tokens_ * model_.shared_experts;
-    // The activation, and tokens sorted by expert and back.
+    // The activation function, and tokens that are sorted by expert and back.
     const double sorted = 4 * kHalf * routed * hidden;
     block.cost.forward.elementwise +=
         kernels_.elementwise(kHalf * all * (gates + 1) * width + sorted, 3);
@@ -342,8 +345,9 @@ LayerCosts::Block LayerCosts::expert_mlp() const {
     return block;
 }
 
-/// FSDP gathers a layer's parameters before each pass and adds up its gradients after the second,
-/// while another layer computes; ZeRO 2 does the last.
+/// Adds the exchanges of ZeRO 2 and 3 for a layer. ZeRO 3 (FSDP) gathers its parameters before each
+/// pass; both add up its gradients after the backward pass. With overlap, other layers compute
+/// meanwhile.
 void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts, LayerPasses* passes) const {
     if (mapping_.zero < 2 || mapping_.replicas() == 1) {
         return;
@@ -443,8 +447,8 @@ LayerCost LayerCosts::logits(LayerPasses* passes) const {
     cost.forward.matmul = kernels_.matmul(tokens_, words, hidden);
     const double weights = kernels_.matmul(hidden, words, tokens_);
     cost.backward.matmul = kernels_.matmul(tokens_, hidden, words) + weights;
-    // Logits become 32 bits wide, their maximum and the sum of their exponents are found; the
-    // backward pass reads them and writes their gradients.
+    // The forward pass converts logits to 32 bits and finds their maximum and the sum of their
+    // exponentials; the backward pass reads them and writes their gradients.
     cost.forward.elementwise = kernels_.elementwise(16 * tokens_ * words, 4);
     cost.backward.elementwise = kernels_.elementwise(10 * tokens_ * words, 2);
     if (mapping_.sequence_parallel) {
@@ -467,8 +471,8 @@ PassCost LayerCosts::send() const {
     if (mapping_.pp == 1) {
         return cost;
     }
-    // Each rank of tensor parallelism sends its part; without sequence parallelism the receivers
-    // gather the whole (scatter/gather optimisation).
+    // Each rank of tensor parallelism sends its part; without sequence parallelism, the receivers
+    // then gather the whole (Megatron-LM's scatter/gather optimisation).
     cost.add(Dimension::kPipeline,
              communication_.cost(Exchange::kSend, hidden_bytes_ / mapping_.tp, groups_.pipeline));
     if (!mapping_.sequence_parallel) {

@@ -25,44 +25,46 @@ struct LinkBytes {
     double fabric = 0;
 };
 
-/// Costs of one pass over something. They add up.
+/// The cost of one pass over a part of the model. Costs of parts add up.
 struct PassCost {
-    double matmul = 0;  ///< Seconds of each class of kernels.
-    double attention = 0;
-    double elementwise = 0;
-    std::array<double, kDimensions.size()> exposed = {};  ///< Seconds that nothing hides.
-    std::array<LinkBytes, kDimensions.size()> bytes = {};
+    double matmul = 0;       ///< Seconds of matrix products.
+    double attention = 0;    ///< Seconds of attention kernels.
+    double elementwise = 0;  ///< Seconds of elementwise kernels.
+    /// Seconds of communication that no computing hides, by Dimension.
+    std::array<double, kDimensions.size()> exposed = {};
+    std::array<LinkBytes, kDimensions.size()> bytes = {};  ///< Bytes sent, by Dimension.
 
     double compute() const { return matmul + attention + elementwise; }
     double seconds() const;
     PassCost& operator+=(const PassCost& other);
     PassCost times(double factor) const;
-    /// Counts an exchange of which `hidden` seconds pass behind something else.
+    /// Adds an exchange of which computing hides `hidden` seconds.
     void add(Dimension dimension, const ExchangeCost& exchange, double hidden = 0);
 };
 
 struct LayerCost {
     PassCost forward = {};
-    PassCost backward = {};   ///< Without what is computed again.
-    PassCost recompute = {};  ///< Before or during the backward pass.
+    PassCost backward = {};   ///< Backward pass without recomputation.
+    PassCost recompute = {};  ///< What is computed again before or during the backward pass.
     LayerCost& operator+=(const LayerCost& other);
 };
 
-/// Answers for rank 0 of a mapping that has no fault; all ranks are alike.
+/// The costs of layers for rank 0, which stands for all ranks, of a mapping that has no fault.
 class LayerCosts {
   public:
     LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gpu,
                const Communication& communication);
 
-    /// With `passes` they also say in which order a pass computes and exchanges.
+    /// Returns the cost of a layer, with or without experts. If `passes` is given, the order in
+    /// which the passes compute and exchange is written there.
     LayerCost layer(bool experts, LayerPasses* passes = nullptr) const;
     LayerCost embedding(LayerPasses* passes = nullptr) const;
     LayerCost logits(LayerPasses* passes = nullptr) const;
-    /// Sends activations to the next stage, or gradients to the one before.
+    /// Returns the cost of sending activations to the next stage, or gradients to the one before.
     PassCost send() const;
 
   private:
-    struct Block;  ///< Attention, or an MLP: what lies between two exchanges of tensor parallelism.
+    struct Block;  ///< Attention, or an MLP: the work between two exchanges of tensor parallelism.
 
     Block attention() const;
     Block mlp() const;
@@ -71,7 +73,7 @@ class LayerCosts {
     void finish(Block& block) const;
     void add_tensor_exchanges(Block& block) const;
     void add_sharded_parameters(LayerCost& cost, bool experts, LayerPasses* passes) const;
-    /// An exchange that has been timed and not yet counted.
+    /// An exchange that has been timed and is not yet in any PassCost.
     struct Timed {
         PassExchange exchange = {};
         ExchangeCost cost = {};
@@ -84,12 +86,14 @@ class LayerCosts {
     Kernels kernels_;
     const Communication& communication_;
     Groups groups_;
-    double tokens_ = 0;        ///< Of a micro-batch on this rank.
-    double hidden_bytes_ = 0;  ///< Activations between layers, before sequence parallelism.
+    double tokens_ = 0;  ///< Tokens of a micro-batch on this rank.
+    /// Bytes of activations between layers, before sequence parallelism divides them.
+    double hidden_bytes_ = 0;
 };
 
-/// Parameters that a GPU holds of a layer, experts' apart, and of its experts.
+/// Returns the parameters of a layer that a GPU holds, without those of experts.
 double shared_layer_parameters(const Model& model, const Mapping& mapping, bool experts);
+/// Returns the parameters of a layer's experts that a GPU holds.
 double expert_layer_parameters(const Model& model, const Mapping& mapping);
 
 }  // namespace softib::plan

@@ -23,7 +23,8 @@ std::optional<Enum> parse_name(const auto& names, std::string_view text) {
     return static_cast<Enum>(found - names.begin());
 }
 
-/// "8", or "6 or 8": the nearest values on both sides of `wanted` up to `most` that `fits` takes.
+/// Returns the nearest values on both sides of `wanted`, up to `most`, for which `fits` is true:
+/// "8", or "6 or 8".
 template <typename Fits>
 std::string nearest_values(std::uint64_t wanted, std::uint64_t most, Fits fits) {
     std::string text;
@@ -42,7 +43,8 @@ std::string nearest_values(std::uint64_t wanted, std::uint64_t most, Fits fits) 
     return text.empty() ? "1" : text;
 }
 
-/// Says that `value` of `field` must divide `whole`, which is what `what` names.
+/// Returns the error that the value of `field` must divide `whole`; `what` is the name of the
+/// whole.
 std::string must_divide(const char* field, std::uint64_t value, std::uint64_t whole,
                         const std::string& what) {
     return fmt::format(
@@ -89,7 +91,8 @@ std::optional<std::string> fault_of_numbers(const Cluster& cluster, const Mappin
     return std::nullopt;
 }
 
-/// Stages, or the chunks of each, do not divide the layers: says which of both would.
+/// Returns the error that the stages, or their chunks, do not divide the layers, with values that
+/// do.
 std::string fault_of_stages(const Model& model, const Mapping& mapping) {
     const char* const uneven = mapping.virtual_stages() <= model.layers + 2 ? ", or --uneven" : "";
     const auto divides = [&model](std::uint64_t stages) { return model.layers % stages == 0; };
@@ -122,7 +125,7 @@ std::optional<std::string> fault_of_model(const Model& model, const Mapping& map
     if (model.kv_heads % mapping.tp != 0 && mapping.tp % model.kv_heads != 0) {
         return must_divide("tp", mapping.tp, model.kv_heads, "kv_heads of " + model.name);
     }
-    const std::uint32_t parts = 2 * mapping.cp;  // Each rank has a part of both halves.
+    const std::uint32_t parts = 2 * mapping.cp;  // Each rank has a part of each half.
     if (mapping.cp > 1 && mapping.sequence % parts != 0) {
         return must_divide("cp", mapping.cp, mapping.sequence / 2, "halved tokens of a sequence");
     }
@@ -250,7 +253,7 @@ std::vector<std::uint32_t> layers_of_stages(std::uint32_t layers, std::uint32_t 
     const std::uint32_t most = (layers + stages - 1) / stages;
     std::vector<std::uint32_t> counts(stages, most);
     std::uint32_t missing = most * stages - layers;
-    // The last, the first, the last but one, the second ...
+    // One layer less for the last stage, the first, the last but one, the second ...
     for (std::uint32_t i = 0; missing > 0; ++i, --missing) {
         const std::uint32_t in = i / 2;
         --counts[i % 2 == 0 ? stages - 1 - in : in];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How a training job is laid on GPUs: the degree of each kind of parallelism, the batch, what is
-// kept and what is computed again, and what the framework overlaps. Names are Megatron-LM's.
+// The mapping of a training job onto GPUs: the degree of each kind of parallelism, the batch, which
+// activations are kept and which are computed again, and what the framework overlaps. Names are
+// those of Megatron-LM.
 
 #include <cstdint>
 #include <expected>
@@ -16,13 +17,14 @@
 
 namespace softib::plan {
 
-/// Which activations the backward pass computes again: none; attention's scores, or with latent
-/// attention what its latents are expanded to; or all.
+/// Which activations the backward pass computes again: none; attention's scores (with latent
+/// attention, what its latents are expanded to); or all.
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
-/// One kernel that keeps no scores (FlashAttention), or a kernel for each operation.
+/// How attention is computed: by one kernel that keeps no scores (FlashAttention), or by a kernel
+/// for each operation.
 enum class AttentionKernel : std::uint8_t { kFlash, kUnfused };
-/// What of tensor parallelism's communication is hidden: nothing; what the backward pass can hide
-/// behind its own matrices; and, in pieces, that of the forward pass too.
+/// Which part of tensor parallelism's communication is hidden: none; what the backward pass can
+/// hide behind its own matrix products; or that of the forward pass too, cut into pieces.
 enum class TensorOverlap : std::uint8_t { kNone, kBackward, kAll };
 
 const char* to_string(Recompute recompute);
@@ -34,45 +36,49 @@ std::optional<TensorOverlap> parse_tensor_overlap(std::string_view text);
 
 struct Mapping {
     std::uint32_t gpus = 0;
-    std::uint32_t tp = 1;          ///< Tensor parallelism.
+    std::uint32_t tp = 1;          ///< Degree of tensor parallelism.
     std::uint32_t pp = 1;          ///< Pipeline stages.
     std::uint32_t interleave = 1;  ///< Model chunks of a stage (virtual pipeline).
-    std::uint32_t cp = 1;          ///< Context parallelism: parts of a sequence.
-    std::uint32_t ep = 1;          ///< Expert parallelism, within the data-parallel ranks.
-    std::uint32_t zero = 1;  ///< 0: all states everywhere; 1: optimizer; 2: gradients too; 3: FSDP.
+    std::uint32_t cp = 1;          ///< Degree of context parallelism: parts of a sequence.
+    std::uint32_t ep = 1;  ///< Degree of expert parallelism, within the data-parallel ranks.
+    /// ZeRO stage: replicas divide 0: nothing; 1: the optimizer's state; 2: gradients too; 3: also
+    /// the parameters (FSDP).
+    std::uint32_t zero = 1;
     std::uint32_t batch = 0;  ///< Sequences of a step.
     std::uint32_t micro_batch = 1;
-    std::uint32_t sequence = 0;
-    bool sequence_parallel = true;  ///< With tp: what lies between its matrices is divided too.
+    std::uint32_t sequence = 0;  ///< Tokens of a sequence.
+    /// Whether tensor parallelism divides also what lies between its matrices.
+    bool sequence_parallel = true;
     Recompute recompute = Recompute::kNone;
     AttentionKernel attention = AttentionKernel::kFlash;
-    Precision precision = Precision::kBf16;  ///< Of matrices; everything else is bf16.
-    std::uint32_t grad_bytes = 4;            ///< Of a gradient as it is added up and sent.
+    Precision precision = Precision::kBf16;  ///< Precision of matrices; everything else is bf16.
+    std::uint32_t grad_bytes = 4;            ///< Bytes of a gradient as it is added up and sent.
     TensorOverlap tp_overlap = TensorOverlap::kBackward;
-    bool overlap_dp = true;      ///< Gradients and parameters travel while layers compute.
-    bool overlap_pp = true;      ///< Sends between stages do not hold up the sender.
+    bool overlap_dp = true;      ///< Whether gradients and parameters travel while layers compute.
+    bool overlap_pp = true;      ///< Whether a stage computes while it sends to another stage.
     std::uint32_t comm_sms = 0;  ///< Multiprocessors that only communicate.
-    bool overlap_ep = false;     ///< Experts' exchanges hide behind another micro-batch.
-    bool uneven = false;         ///< Stages may differ by a layer.
+    bool overlap_ep = false;     ///< Whether another micro-batch hides the exchanges of experts.
+    bool uneven = false;         ///< Whether stages may differ by a layer.
     bool pp_inside = false;      ///< Ranks are numbered tp, cp, pp, dp; else tp, cp, dp, pp.
 
     std::uint32_t dp() const { return gpus / (tp * pp * cp); }
-    /// Ranks that have the same parameters, experts' aside.
+    /// Returns the number of ranks that hold the same parameters, except those of experts.
     std::uint32_t replicas() const { return dp() * cp; }
     std::uint32_t expert_replicas() const { return replicas() / ep; }
     std::uint32_t micro_batches() const { return batch / (dp() * micro_batch); }
     std::uint32_t virtual_stages() const { return pp * interleave; }
 };
 
-/// "tp 8, pp 16, dp 64, micro-batch 1": what is not 1 or usual.
+/// Returns the fields that are not 1 or usual: "tp 8, pp 16, dp 64, micro-batch 1".
 std::string describe(const Mapping& mapping);
 
-/// Says what does not divide, with the field and the nearest value that does.
+/// Returns which field does not fit, with the nearest value that does; std::nullopt if all fit.
 std::optional<std::string> find_fault(const Model& model, const Cluster& cluster,
                                       const Mapping& mapping);
 
-/// Layers of each virtual stage in the order in which a micro-batch passes them. Where the layers
-/// do not divide, the ends, which also have the embedding and the logits, get one less first.
+/// Returns the number of layers of each virtual stage, in the order in which a micro-batch passes
+/// them. Where the layers do not divide evenly, the stages at the ends get one less first, since
+/// they also have the embedding and the logits.
 std::vector<std::uint32_t> layers_of_stages(std::uint32_t layers, std::uint32_t stages);
 
 /// The groups of rank 0, each in ascending order. Ranks are numbered with tp first, then cp, dp and
@@ -80,7 +86,7 @@ std::vector<std::uint32_t> layers_of_stages(std::uint32_t layers, std::uint32_t 
 struct Groups {
     std::vector<std::uint32_t> tensor = {};
     std::vector<std::uint32_t> context = {};
-    std::vector<std::uint32_t> data = {};  ///< Of dp and cp.
+    std::vector<std::uint32_t> data = {};  ///< Ranks with the same parameters: dp and cp together.
     std::vector<std::uint32_t> expert = {};
     std::vector<std::uint32_t> expert_data = {};  ///< Ranks with the same experts.
     std::vector<std::uint32_t> pipeline = {};     ///< One rank of each stage.

@@ -10,7 +10,7 @@
 namespace softib::plan {
 namespace {
 
-/// GPT-3 on 1,024 H100 without a fault.
+/// Returns a mapping of GPT-3 on 1,024 H100 without a fault.
 Mapping whole() {
     Mapping mapping;
     mapping.gpus = 1024;

@@ -15,15 +15,15 @@ namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kWeightBytes = 2;
-constexpr double kStateBytes = 12;  ///< Adam: a parameter and two moments in 32 bits.
-/// Contexts of CUDA and cuBLAS, NCCL's buffers, gaps between blocks.
+constexpr double kStateBytes = 12;  ///< Adam's state: a parameter and two moments in 32 bits.
+/// Bytes of CUDA's and cuBLAS's contexts, NCCL's buffers, and gaps between blocks.
 constexpr double kReserved = 4 * kGiB;
 
 /// Bytes that a token of a micro-batch leaves in a layer for its backward pass.
 struct KeptBytes {
-    double scores = 0;  ///< What selective recomputation drops.
+    double scores = 0;  ///< Bytes that selective recomputation drops.
     double rest = 0;
-    double input = 0;  ///< All that full recomputation keeps.
+    double input = 0;  ///< The only bytes that full recomputation keeps.
 };
 
 KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
@@ -33,7 +33,7 @@ KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
     const double mask = model.dropout ? 1 : 0;
     KeptBytes kept;
     kept.input = 2 * hidden / divided;
-    // Two norms' inputs and outputs, and masks.
+    // Inputs and outputs of two norms, and masks of dropout.
     kept.rest = (2 * (2 + 2) + 2 * mask) * hidden / divided;
     const double keys = std::max(static_cast<double>(model.kv_heads) / tp, 1.0) * model.head_dim;
     if (model.latent()) {
@@ -48,14 +48,14 @@ KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
         kept.scores += (model.dropout ? 5.0 : 2.0) * model.heads * mapping.sequence / tp;
     }
     const double gates = model.gated ? 2 : 1;
-    const double element = bytes_of(mapping.precision);  // Of what enters a matrix.
+    const double element = bytes_of(mapping.precision);  // Bytes of a number that enters a matrix.
     if (!experts) {
         kept.rest += element * (gates + 1) * model.ffn / tp;
         return kept;
     }
     const double passed = model.top_k + model.shared_experts;
     kept.rest += passed * element * (gates + 1) * model.expert_ffn / tp;
-    kept.rest += element * model.top_k * hidden / divided;  // Sorted by expert.
+    kept.rest += element * model.top_k * hidden / divided;  // Tokens, sorted by expert.
     return kept;
 }
 
@@ -140,7 +140,7 @@ MemoryUse use_of_stage(const Model& model, const Mapping& mapping, std::uint32_t
     use.optimizer = divided(1, kStateBytes);
     use.gradients = divided(2, mapping.grad_bytes);
     use.weights = divided(3, kWeightBytes);
-    if (mapping.zero == 3) {  // A layer and the next one, whole, and its gradients.
+    if (mapping.zero == 3) {  // All parameters of a layer and the next, and its gradients.
         use.working += (2 * kWeightBytes + mapping.grad_bytes) * gathered_most;
     }
     return use;

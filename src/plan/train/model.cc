@@ -94,7 +94,8 @@ double score_flops_per_token(const Model& model, std::uint32_t sequence, bool sq
 
 double flops_per_token(const Model& model, std::uint32_t sequence, bool square) {
     const double hidden = model.hidden;
-    // Biases and norms are not multiplied with; the logits are, tied or not.
+    // Biases and norms are not matrices; the matrix of the logits counts even if it is the
+    // embedding's.
     Model plain = model;
     plain.biases = false;
     const double matrices = active_parameters(plain) - embedding_parameters(plain) -

@@ -25,7 +25,7 @@ bool alike(const LayerPass& one, const LayerPass& other) {
            });
 }
 
-/// Returns the latency that the second exchange no longer has, as far as nothing hid it.
+/// Merges an exchange into another. Returns the latency that is saved, as far as nothing hid it.
 double add(PassExchange& sum, const PassExchange& other) {
     const double exposed = std::max(0.0, other.seconds - other.hidden_s);
     const double saved = std::min(other.latency_s, exposed);

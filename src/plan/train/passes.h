@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What passes over layers consist of: computing, and what ranks exchange within it. layer_cost.h
-// has the same as sums; exports of a step (plan/trace) need the order.
+// What passes over layers consist of, in order: computing, and what ranks exchange within it.
+// layer_cost.h has the same as sums; exports of a step (plan/trace) need the order.
 
 #include <cstdint>
 #include <vector>
@@ -21,10 +21,10 @@ const char* to_string(Peers peers);
 struct PassExchange {
     Peers peers = Peers::kTensor;
     Exchange exchange = Exchange::kAllReduce;
-    double bytes = 0;      ///< As Exchange counts them.
-    double seconds = 0;    ///< Alone.
-    double latency_s = 0;  ///< Of the seconds: what does not depend on the bytes.
-    double hidden_s = 0;   ///< Seconds of computing that go on beside it.
+    double bytes = 0;      ///< Bytes as Exchange counts them.
+    double seconds = 0;    ///< Time of the exchange alone.
+    double latency_s = 0;  ///< The part of `seconds` that does not depend on the bytes.
+    double hidden_s = 0;   ///< Seconds of computing that go on beside the exchange.
 };
 
 /// Computing that exchanges divide: attention, or an MLP.
@@ -41,7 +41,7 @@ struct LayerPass {
 };
 struct LayerPasses {
     LayerPass forward = {};
-    LayerPass backward = {};  ///< What is computed again comes first.
+    LayerPass backward = {};  ///< The backward pass, after what is computed again.
 };
 
 /// The passes of a virtual stage over one micro-batch, layer by layer in the order of time.
@@ -50,12 +50,13 @@ struct StagePasses {
     std::vector<LayerPass> backward = {};
 };
 
-/// By virtual stage. Seconds are those that time_step() adds up.
+/// Returns the passes of each virtual stage, with the same seconds that time_step() adds up.
 std::vector<StagePasses> passes_of(const Model& model, const Cluster& cluster,
                                    const Mapping& mapping, const Communication& communication);
 
-/// The same with the exchanges of `layers` layers put together, as far as neighbours are alike:
-/// bytes and seconds stay what they are, latencies that exchanges no longer have become computing.
+/// Returns the passes with those of up to `layers` neighbouring layers merged into one where their
+/// exchanges are alike. The bytes stay the same in sum. The latencies of exchanges that were merged
+/// away become computing, as far as nothing hid them, so that passes take as long as before.
 std::vector<LayerPass> put_together(std::vector<LayerPass> passes, std::uint32_t layers);
 
 }  // namespace softib::plan

@@ -16,7 +16,8 @@ std::uint32_t warm_up_passes(const Pipeline& pipeline, std::uint32_t stage) {
     return std::min(passes, pipeline.micro_batches * pipeline.chunks);
 }
 
-/// The k-th pass in one direction: `stages` micro-batches through each chunk, then the next ones.
+/// Returns the k-th pass of a stage in one direction: `stages` micro-batches pass each chunk in
+/// turn, then the next ones.
 PassStep step_at(const Pipeline& pipeline, std::uint32_t k, bool forward) {
     if (pipeline.chunks == 1) {
         return {k, 0, forward};
@@ -81,7 +82,7 @@ class Player1F1B {
 
     /// Returns how long the first micro-batch takes, which waits for parameters layer by layer.
     TimePs first_forward(std::uint32_t stage, std::uint32_t chunk, TimePs start) const {
-        TimePs gathered = 0;  // The chunks before come first.
+        TimePs gathered = 0;  // Parameters of earlier chunks arrive first.
         for (std::uint32_t before = 0; before < chunk; ++before) {
             const StageWork& work = pipeline_.work[before * pipeline_.stages + stage];
             gathered += work.layers * work.gather;
@@ -96,7 +97,7 @@ class Player1F1B {
         return now - start + work.forward % layers;
     }
 
-    /// Runs the stage's next pass, unless its input is not there.
+    /// Runs the stage's next pass. Returns false if its input is not there yet.
     bool advance(std::uint32_t stage) {
         const PassStep& step = programs_[stage][next_[stage]];
         const std::uint32_t virtual_stage = step.chunk * pipeline_.stages + stage;
@@ -132,7 +133,7 @@ class Player1F1B {
     const Pipeline& pipeline_;
     std::uint32_t virtual_stages_;
     std::vector<std::vector<PassStep>> programs_;
-    std::vector<TimePs> arrived_;  ///< When the next virtual stage has a pass's output.
+    std::vector<TimePs> arrived_;  ///< When the output of each pass has arrived; kNever: not run.
     std::vector<std::size_t> next_;
     std::vector<TimePs> free_;
     PlayedPasses played_;

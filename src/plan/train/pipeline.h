@@ -11,14 +11,13 @@
 
 namespace softib::plan {
 
-/// What a virtual stage does with one micro-batch.
+/// The times that a virtual stage takes for one micro-batch.
 struct StageWork {
     TimePs forward = 0;
     TimePs backward = 0;
-    TimePs send = 0;  ///< Of its output to the next stage, or of gradients to the one before.
-    /// Its layers, and how long the parameters of one of them take to arrive: the first
-    /// micro-batch waits for them.
+    TimePs send = 0;  ///< Time to send output to the next stage, or gradients to the previous one.
     std::uint32_t layers = 0;
+    /// Time in which the parameters of one layer arrive; the first micro-batch waits for them.
     TimePs gather = 0;
 };
 
@@ -26,39 +25,42 @@ struct Pipeline {
     std::uint32_t stages = 1;
     std::uint32_t chunks = 1;
     std::uint32_t micro_batches = 1;   ///< A multiple of `stages` if there are several chunks.
-    bool overlap_sends = false;        ///< A stage computes while it sends.
-    std::vector<StageWork> work = {};  ///< By virtual stage: chunk * stages + stage.
+    bool overlap_sends = false;        ///< Whether a stage computes while it sends.
+    std::vector<StageWork> work = {};  ///< Work of virtual stage chunk * stages + stage.
 };
 
+/// A forward or backward pass of one stage over one micro-batch, with its times.
 struct PassEvent {
     std::uint32_t stage = 0;
     std::uint32_t chunk = 0;
     std::uint32_t micro_batch = 0;
     bool forward = true;
     TimePs start = 0;
-    TimePs end = 0;     ///< Of computing.
-    TimePs sent = 0;    ///< When the output has arrived; equal to `end` if nobody waits for it.
-    TimePs waited = 0;  ///< For parameters, within start to end.
+    TimePs end = 0;     ///< When computing ends.
+    TimePs sent = 0;    ///< When the output has arrived; equal to `end` if no stage waits for it.
+    TimePs waited = 0;  ///< How long it waits for parameters between `start` and `end`.
 };
 
 struct PlayedPasses {
-    std::vector<PassEvent> events = {};      ///< By time of start within each stage.
-    std::vector<TimePs> ends = {};           ///< By stage.
-    std::vector<TimePs> last_backward = {};  ///< By virtual stage: the end of its last pass.
-    TimePs end = 0;
+    std::vector<PassEvent> events = {};      ///< All passes; those of a stage in order of time.
+    std::vector<TimePs> ends = {};           ///< When each stage is done.
+    std::vector<TimePs> last_backward = {};  ///< End of each virtual stage's last backward pass.
+    TimePs end = 0;                          ///< When all stages are done.
 };
 
+/// Plays the schedule of a pipeline.
 PlayedPasses play(const Pipeline& pipeline);
 
-/// A pass as a stage's program has it.
+/// A pass in the schedule of a stage.
 struct PassStep {
     std::uint32_t micro_batch;
     std::uint32_t chunk;
     bool forward;
 };
+/// Returns the passes of a stage in the order in which it runs them.
 std::vector<PassStep> schedule_of(const Pipeline& pipeline, std::uint32_t stage);
 
-/// How many passes of chunks a stage has begun and not yet run backward, at most.
+/// Returns the most forward passes of chunks whose backward pass is still due on a stage.
 std::uint32_t passes_in_flight(const Pipeline& pipeline, std::uint32_t stage);
 
 }  // namespace softib::plan

@@ -107,7 +107,7 @@ TEST(Pipeline, AStageAloneSendsNothing) {
 TEST(Pipeline, TheFirstMicroBatchWaitsForParametersLayerByLayer) {
     Pipeline pipeline = uniform(1, 1, 2);
     pipeline.work[0].layers = 4;
-    pipeline.work[0].gather = 100;  // Less than a layer's 250: only the first is waited for.
+    pipeline.work[0].gather = 100;  // Less than a layer's 250: the stage waits only for the first.
     EXPECT_EQ(play(pipeline).end, 2 * (kForward + kBackward) + 100);
     pipeline.work[0].gather = 400;  // All four arrive at 1600, then the last layer runs.
     EXPECT_EQ(play(pipeline).end, 2 * (kForward + kBackward) + 4 * 400 + 250 - kForward);

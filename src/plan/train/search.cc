@@ -13,7 +13,7 @@ constexpr std::uint32_t kLongSequence = 16'384;
 constexpr std::uint32_t kInterleaveMax = 8;
 constexpr std::uint32_t kMicroBatchMax = 16;
 
-/// The divisors of `whole` up to `most`, or `fixed` alone if it is not 0.
+/// Returns the divisors of `whole` up to `most`, or `fixed` alone if it is not 0.
 std::vector<std::uint32_t> divisors(std::uint32_t whole, std::uint32_t most, std::uint32_t fixed) {
     std::vector<std::uint32_t> found;
     for (std::uint32_t i = 1; i <= std::min(whole, most); ++i) {
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> powers(std::uint32_t most, std::uint32_t fixed) {
     return fixed != 0 ? std::vector<std::uint32_t>{fixed} : found;
 }
 
-/// Fills the fields one after the other.
+/// Lists mappings by trying the values of one field after the other.
 class Enumeration {
   public:
     Enumeration(const Model& model, const Cluster& cluster, const SearchSpace& space)
@@ -60,7 +60,7 @@ class Enumeration {
   private:
     std::vector<std::uint32_t> stages() const {
         std::vector<std::uint32_t> counts = divisors(model_.layers, model_.layers, space_.pp);
-        if (space_.pp == 0) {  // Embedding and logits may count as layers.
+        if (space_.pp == 0) {  // Also numbers that divide if embedding and logits count as layers.
             for (const std::uint32_t more : divisors(model_.layers + 2, model_.layers, 0)) {
                 counts.push_back(more);
             }

@@ -14,7 +14,7 @@ namespace softib::plan {
 
 /// What a search starts from. A field that is set stays; 0 and std::nullopt are searched.
 struct SearchSpace {
-    Mapping base = {};  ///< gpus, batch, sequence and all that is not named below.
+    Mapping base = {};  ///< Fields that are not searched: gpus, batch, sequence and others.
     std::uint32_t tp = 0;
     std::uint32_t pp = 0;
     std::uint32_t interleave = 0;
@@ -25,8 +25,9 @@ struct SearchSpace {
     std::optional<Recompute> recompute = {};
 };
 
-/// Mappings without a fault, in a fixed order; some may not fit in memory. Tensor parallelism stays
-/// inside an NVLink domain, context parallelism is for sequences of 16 Ki tokens and more.
+/// Returns mappings without a fault, in a fixed order; some may not fit in memory. Tensor
+/// parallelism stays inside an NVLink domain; context parallelism is tried for sequences of at
+/// least 16 Ki tokens.
 std::vector<Mapping> candidates(const Model& model, const Cluster& cluster,
                                 const SearchSpace& space);
 
@@ -35,15 +36,16 @@ struct Candidate {
     double seconds = 0;
     double mfu = 0;
     double bubble_share = 0;
-    double exposed_share = 0;  ///< Communication that nothing hides, of the step.
+    double exposed_share = 0;  ///< Part of the step that is communication which nothing hides.
     double memory_bytes = 0;
 };
 
-/// Returns std::nullopt if the mapping does not fit in memory.
+/// Times a step with this mapping. Returns std::nullopt if it does not fit in memory.
 std::optional<Candidate> try_mapping(const Model& model, const Cluster& cluster,
                                      const Mapping& mapping, const Communication& communication);
 
-/// The `most` quickest, each better than the next; equally quick ones by least memory.
+/// Returns the `most` quickest, the quickest first; of equally quick ones, that with less memory
+/// comes first.
 std::vector<Candidate> best_of(std::vector<Candidate> tried, std::size_t most);
 
 }  // namespace softib::plan

@@ -18,16 +18,16 @@ double from_ps(TimePs time) {
     return static_cast<double>(time) * 1e-12;
 }
 
-/// A virtual stage: its work by parts.
+/// The costs of a virtual stage.
 struct StageCost {
     LayerCost cost;
     std::uint32_t layers = 0;
     HeldParameters held;
-    ExchangeCost reduce;  ///< Of the gradients of all its layers.
-    ExchangeCost gather;
+    ExchangeCost reduce;  ///< Adding up the gradients of all its layers.
+    ExchangeCost gather;  ///< Gathering the parameters of all its layers.
 };
 
-/// Puts one step together.
+/// Computes one step.
 class StepBuilder {
   public:
     StepBuilder(const Model& model, const Cluster& cluster, const Mapping& mapping,
@@ -84,7 +84,7 @@ class StepBuilder {
         }
     }
 
-    /// Gradients and parameters of a stage, beside those that go with each micro-batch.
+    /// Sets the exchanges of gradients and parameters that a stage has once in a step.
     void add_exchanges(StageCost& stage) const {
         if (mapping_.replicas() == 1) {
             return;
@@ -121,7 +121,8 @@ class StepBuilder {
         return pipeline;
     }
 
-    /// Parameters that arrive while the first micro-batch runs, from the step's beginning on.
+    /// Records the events of parameters that arrive from the beginning of the step on, while the
+    /// first micro-batch runs.
     void gather_parameters(const Pipeline& pipeline) {
         for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
             TimePs takes = 0;
@@ -135,8 +136,9 @@ class StepBuilder {
         }
     }
 
-    /// Returns when the last gradient has been added up. A stage's gradients travel one after the
-    /// other, each layer's after its last backward pass; or all at the end.
+    /// Returns when the last gradient has been added up. The gradients of a stage are exchanged one
+    /// layer after the other, each after the layer's last backward pass; without overlap, all at
+    /// the end.
     TimePs reduce_gradients(const Pipeline& pipeline) {
         TimePs done = step_.played.end;
         for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
@@ -164,8 +166,8 @@ class StepBuilder {
         return done;
     }
 
-    /// What follows the gradients: the shared embedding's, the optimizer, and parameters that
-    /// nothing hides. Returns when the optimizer is done.
+    /// Adds what follows the gradients: those of the shared embedding, the optimizer, and
+    /// parameters that nothing hides. Returns when the optimizer is done.
     TimePs finish_step() {
         const auto all_stages = [this](SideWork work, double seconds) {
             const TimePs begun = step_.end;
@@ -186,7 +188,8 @@ class StepBuilder {
         return updated;
     }
 
-    /// First and last stage add up the gradients of the embedding that they share.
+    /// Returns the seconds in which first and last stage add up the gradients of the embedding that
+    /// they share.
     double share_embedding() {
         if (!model_.tied_embeddings || mapping_.pp == 1) {
             return 0;
@@ -195,14 +198,15 @@ class StepBuilder {
         const double bytes = static_cast<double>(model_.vocabulary) * model_.hidden / mapping_.tp *
                              mapping_.grad_bytes;
         const ExchangeCost cost = communication_.cost(Exchange::kAllReduce, bytes, ends);
-        // On two stages of all.
+        // Bytes are averages over all stages, and two of them send.
         add_bytes(Dimension::kPipeline, cost, 2.0 / mapping_.pp);
         return cost.seconds;
     }
 
-    /// Adam reads gradient, parameter and two moments, and writes all but the first and a copy of
-    /// 16 bits. Before it gradients are measured and clipped, and with fp16 unscaled; gradients of
-    /// 16 bits are copied to 32 and parameters back. After it they are set to zero.
+    /// Returns the seconds of the optimizer on the slowest stage. Adam reads gradient, parameter
+    /// and two moments, and writes the last three and a parameter of 16 bits. Before it, gradients
+    /// are measured and clipped, and with fp16 unscaled; gradients of 16 bits are copied to 32
+    /// bits, and parameters back. After it, gradients are set to zero.
     double optimizer_seconds() const {
         const double update = 4 * 4 + 3 * 4 + 2;
         const double clip = 4 + 4 + 4;
@@ -227,7 +231,8 @@ class StepBuilder {
         return most;
     }
 
-    /// Parameters that nothing hides go out before the next step.
+    /// Returns the seconds in which parameters are gathered before the next step, if nothing hides
+    /// that.
     double gather_after() const {
         double most = 0;
         for (std::uint32_t stage = 0; stage < mapping_.pp && !mapping_.overlap_dp; ++stage) {
@@ -260,7 +265,7 @@ class StepBuilder {
         step_.bytes[at(dimension)].fabric += cost.fabric_bytes * factor;
     }
 
-    /// Averages over stages of what is in passes.
+    /// Adds the costs of passes, as averages over stages.
     void count_passes() {
         const double per_stage = 1.0 / mapping_.pp;
         const double times = mapping_.micro_batches() * per_stage;
@@ -288,8 +293,8 @@ class StepBuilder {
         }
     }
 
-    /// What stages wait for: parameters and each other's sends are what the passes would end
-    /// earlier without; the rest is the schedule's own.
+    /// Divides the time in which stages wait. The parts of parameters and of sends are by how much
+    /// earlier the passes would end without them; the rest is the bubble of the schedule.
     void count_waiting(Pipeline pipeline) {
         double busy = 0;
         for (const StageWork& work : pipeline.work) {

@@ -15,16 +15,17 @@
 
 namespace softib::plan {
 
-/// Seconds of a step on an average stage; they sum to the step. What pipelines and data wait for is
-/// the difference between the timeline and the same one without these exchanges; the rest of a
-/// dimension's exchanges is in the passes.
+/// Seconds of a step on an average stage, by what they are spent on; they sum to the step. The
+/// exposed time of pipeline and data parallelism outside of passes is the difference between the
+/// timeline and the same one without these exchanges.
 struct StepParts {
     double matmul = 0;
     double attention = 0;
     double elementwise = 0;
     double recompute = 0;
-    std::array<double, kDimensions.size()> exposed = {};  ///< Communication that nothing hides.
-    double bubble = 0;                                    ///< Stages that wait for each other.
+    /// Communication that no computing hides, by Dimension.
+    std::array<double, kDimensions.size()> exposed = {};
+    double bubble = 0;  ///< Time in which stages wait for each other.
     double optimizer = 0;
 
     double seconds() const;
@@ -44,26 +45,29 @@ struct SideEvent {
 struct Step {
     double seconds = 0;
     double tokens = 0;
-    double model_flops = 0;     ///< Of the whole step, nothing counted twice.
-    double hardware_flops = 0;  ///< With what is computed again.
-    double mfu = 0;             ///< Model FLOPs by those of the GPUs at their peak.
-    double hfu = 0;
+    double model_flops = 0;     ///< Floating-point operations of the step, without recomputation.
+    double hardware_flops = 0;  ///< Floating-point operations of the step, with recomputation.
+    double mfu = 0;             ///< `model_flops` divided by those of the GPUs at their peak.
+    double hfu = 0;             ///< `hardware_flops` divided by the same.
     double flops_per_gpu_s = 0;
     double tokens_per_s = 0;
-    double bubble_share = 0;  ///< Of the pipeline's time.
+    double bubble_share = 0;  ///< Part of the pipeline's time that is bubble.
     StepParts parts = {};
-    std::array<LinkBytes, kDimensions.size()> bytes = {};  ///< What a GPU sends, on average.
+    /// Bytes that a GPU sends on average, by Dimension.
+    std::array<LinkBytes, kDimensions.size()> bytes = {};
     MemoryUse memory = {};
     PlayedPasses played = {};
     std::vector<SideEvent> side = {};
-    TimePs end = 0;  ///< Of the timeline: the same as `seconds`.
+    TimePs end = 0;  ///< End of the timeline: `seconds` in picoseconds.
 };
 
-/// The error says which field is wrong, or that it does not fit in memory.
+/// Returns the time of a training step. The error says which field of the mapping is wrong, that
+/// the step does not fit in memory, or what is wrong with the communication.
 std::expected<Step, std::string> estimate_step(const Model& model, const Cluster& cluster,
                                                const Mapping& mapping,
                                                const Communication& communication);
-/// The same for a mapping that has no fault; it need not fit.
+/// Returns the time of a training step for a mapping without a fault, even if it does not fit in
+/// memory.
 Step time_step(const Model& model, const Cluster& cluster, const Mapping& mapping,
                const Communication& communication);
 
@@ -71,7 +75,7 @@ struct TrainingRun {
     double days = 0;
     double gpu_hours = 0;
 };
-/// How long a number of tokens takes, nothing failing.
+/// Returns how long training on this many tokens takes if nothing fails.
 TrainingRun run_for(const Step& step, const Mapping& mapping, double tokens);
 
 }  // namespace softib::plan

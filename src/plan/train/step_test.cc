@@ -139,7 +139,7 @@ TEST_F(Steps, TensorParallelBytesAreFourAllReducesOfALayer) {
     const Step result = step(job);
     const double activations = 2.0 * job.mapping.sequence * job.model.hidden;
     const double ring = 2.0 * 7 / 8 * activations;
-    // Two in each direction of a layer, and those of embedding and logits.
+    // Two all-reduces in each direction of a layer, and those of embedding and logits.
     const double passes = (4.0 * job.model.layers + 2) / job.mapping.pp;
     const LinkBytes& bytes = result.bytes[static_cast<std::size_t>(Dimension::kTensor)];
     EXPECT_NEAR(bytes.nvlink / (ring * passes * job.mapping.micro_batches()), 1, 1e-9);
@@ -230,7 +230,7 @@ TEST_F(Steps, DaysAreTokensByTheirRate) {
     EXPECT_NEAR(run.gpu_hours, run.days * 24 * job.mapping.gpus, 1e-3);
 }
 
-/// When a trace's last event ends, in microseconds.
+/// Returns when the last event of a trace ends, in microseconds.
 double end_of(const std::string& trace) {
     double end = 0;
     for (std::size_t at = trace.find("\"ts\":"); at != trace.npos;
@@ -272,7 +272,7 @@ TEST_F(Steps, NoStageDoesTwoThingsAtOnce) {
     }
 }
 
-// What a dimension exposes is what the step would be shorter by without its exchanges.
+// The exposed time of a dimension is by how much shorter the step would be without its exchanges.
 TEST_F(Steps, SendsThatNothingHidesAreThePipelinesAndNotTheBubbles) {
     Job job = jobs()[0];
     LinkRates rates = link_rates(cluster_);

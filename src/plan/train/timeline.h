@@ -10,6 +10,7 @@
 
 namespace softib::plan {
 
+/// Returns the timeline of a step as JSON.
 std::string chrome_trace(const Step& step);
 
 }  // namespace softib::plan

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Published parameter counts and training speeds, and what we say. A constant's value was chosen on
-// the row that names it. Which row that is, and which costs the model has, was decided with all
-// rows of A100 in sight (docs/adr/0022-training-steps-by-parts.md).
+// Published parameter counts and training speeds, with functions that compute ours. The value of a
+// fitted constant was chosen on the row whose note names it. Which row that is, and which costs the
+// model has, was decided with all rows of A100 in sight (docs/adr/0022-training-steps-by-parts.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,13 +28,13 @@ Model model_named(const char* name) {
     return find_model(name).value();
 }
 
-/// On the flow model of the cluster's fabric.
+/// Returns a step on the flow model of the cluster's fabric.
 Step step_of(const Model& model, const Cluster& cluster, const Mapping& mapping) {
     const auto fabric = FabricCommunication::make(cluster, mapping.gpus, {});
     return fabric ? time_step(model, cluster, mapping, **fabric) : Step{};
 }
 
-/// By rates and latencies alone.
+/// Returns the quickest mapping that fits, by rates and latencies alone.
 std::optional<Candidate> quickest(const Model& model, const Cluster& cluster,
                                   const SearchSpace& space) {
     const LinkCommunication communication(cluster);
@@ -52,9 +52,9 @@ std::optional<Candidate> quickest(const Model& model, const Cluster& cluster,
 
 struct MegatronRow {
     const char* model;
-    const char* printed;  ///< The paper's number, billions.
+    const char* printed;  ///< Billions of parameters as the paper prints them.
     std::uint32_t tp, pp, gpus, batch;
-    double teraflops;  ///< Of a GPU, recomputation counted.
+    double teraflops;  ///< TFLOP/s of a GPU, recomputation included.
 };
 constexpr MegatronRow kMegatronRows[] = {
     {"megatron-1.7b", "1.7", 1, 1, 32, 512, 137},
@@ -69,7 +69,7 @@ constexpr MegatronRow kMegatronRows[] = {
     {"megatron-1t", "1008.0", 8, 64, 3072, 3072, 163},
 };
 
-/// Equation 2 of the paper.
+/// Returns the number of parameters by equation 2 of the paper.
 double megatron_parameters(const Model& model) {
     const double h = model.hidden;
     const double l = model.layers;
@@ -78,8 +78,8 @@ double megatron_parameters(const Model& model) {
             (static_cast<double>(model.vocabulary) + model.sequence) / (12 * l * h));
 }
 
-/// What Megatron-LM did in 2021: kernels of attention not fused, everything computed again, 16 bits
-/// of gradients sent at the end.
+/// Returns a mapping as Megatron-LM had it in 2021: unfused attention, full recomputation, and
+/// gradients of 16 bits that are sent at the end.
 Mapping megatron_2021(const MegatronRow& row, const Model& model) {
     Mapping mapping;
     mapping.gpus = row.gpus;
@@ -99,7 +99,8 @@ Mapping megatron_2021(const MegatronRow& row, const Model& model) {
     return mapping;
 }
 
-/// The paper gives neither micro-batches nor chunks: the quickest that fit.
+/// Returns the TFLOP/s of a row. The paper gives neither micro-batches nor chunks, so the quickest
+/// that fit are taken.
 double megatron_teraflops(const MegatronRow& row) {
     const Model model = model_named(row.model);
     const Cluster cluster = cluster_named("superpod-a100");
@@ -299,7 +300,7 @@ struct ScalingRow {
 };
 constexpr ScalingRow kScalingRows[] = {{96, 47}, {4'608, 42}};
 
-/// The page gives no mapping: the quickest that fits.
+/// Returns the MFU of a row. The page gives no mapping, so the quickest that fits is taken.
 double scaling_mfu(const ScalingRow& row) {
     const Model model = model_named("gpt3-175b");
     const Cluster cluster = cluster_named("superpod-h100:32");

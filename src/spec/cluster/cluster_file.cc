@@ -20,9 +20,9 @@ namespace {
 
 using plan::Cluster;
 
-/// A number of a cluster and what it may be.
+/// A key of a cluster that is a number, with its limits.
 struct NumberKey {
-    std::string_view section;  ///< Empty: above all sections.
+    std::string_view section;  ///< Section of the key; empty: above all sections.
     std::string_view name;
     double least;
     double most;
@@ -96,7 +96,7 @@ class ClusterReader {
         cluster_.name = file_;
         cluster_.title = "described in " + file_;
         cluster_.source = file_;
-        // A base and a GPU first, because the rest changes them.
+        // Base and GPU are set first, because the other keys change them.
         for (const std::string_view first : {"base", "gpu", ""}) {
             for (auto&& [key, node] : table) {
                 const bool now = first.empty() ? key != "base" && key != "gpu" : key == first;

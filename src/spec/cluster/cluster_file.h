@@ -24,12 +24,14 @@
 
 namespace softib::spec {
 
+/// Parses a cluster. What the file and its base do not say is as in the preset "hgx-h200:2".
 std::expected<plan::Cluster, std::string> parse_cluster(std::string_view text,
                                                         const std::string& file);
-/// A preset by its name, or a file if the name ends with ".toml" or has a '/'.
+/// Returns a preset by its name, or the cluster of a file if the name ends with ".toml" or has a
+/// '/'.
 std::expected<plan::Cluster, std::string> find_cluster(const std::string& name);
 
-/// Changes the prices that a file names.
+/// Returns the default prices, with those replaced that the file names.
 std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
                                                       const std::string& file);
 std::expected<plan::Prices, std::string> load_prices(const std::string& file);

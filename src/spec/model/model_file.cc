@@ -78,7 +78,7 @@ std::string unknown_model_key(std::string_view key) {
     return unknown_name("key", key, names);
 }
 
-/// Returns what is wrong with the value of a key; empty if nothing is.
+/// Sets a key. Returns what is wrong with its value; an empty text if nothing is.
 std::string set_model_key(Model& model, std::string_view key, const toml::node& node) {
     for (const auto& [name, field] : kNumberKeys) {
         if (key == name) {

@@ -8,8 +8,8 @@
 //   layers = 40
 //   hidden = 5120
 //
-// The keys are the fields of plan::Model. heads gives kv_heads and, with hidden, head_dim, where
-// neither file nor base has them. Errors are sentences that begin with FILE:LINE:COLUMN.
+// The keys are the fields of plan::Model. If neither file nor base has them, kv_heads is equal to
+// heads, and head_dim is hidden / heads. Errors are sentences that begin with FILE:LINE:COLUMN.
 
 #include <expected>
 #include <string>

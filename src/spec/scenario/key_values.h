@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Setters of a scenario's keys by what their values are.
+// Setters of a scenario's keys, by the kind of value: counts, times, sizes.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,8 @@
 
 namespace softib::spec {
 
-/// What `parse` makes of the text goes where `field` of the target says, if it lies within.
+/// Stores a parsed number in kField(target). Returns an error if it was not parsed or is not from
+/// `least` to `most`.
 template <auto kField, typename Target, typename Parsed>
 Result put(Target& target, const Parsed& parsed, std::uint64_t least, std::uint64_t most) {
     if (!parsed) {

@@ -88,7 +88,7 @@ Result set_repair(Scenario& scenario, const std::string& text) {
     return time<[](Scenario& s) -> auto& { return s.options.repair_ps; }>(scenario, text);
 }
 
-/// The MTUs of InfiniBand.
+/// Sets the MTU, which must be one of InfiniBand.
 Result set_mtu(Scenario& scenario, const std::string& text) {
     const auto bytes = parse_size(text);
     if (!bytes ||
@@ -100,7 +100,7 @@ Result set_mtu(Scenario& scenario, const std::string& text) {
     return {};
 }
 
-// Of a traffic.
+// Setters of the keys of a traffic.
 
 template <auto kField, std::uint64_t kLeast = 0, std::uint64_t kLargest = kMost>
 Result wish_count(TrafficWish& wish, const std::string& text) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How each key of a scenario is set. A setter takes the value as text and refuses what it cannot
-// use with the rest of a sentence: "must be ...".
+// The rules by which the keys of a scenario are set. A setter takes the value as text. Its error is
+// the rest of a sentence that begins with the key: "must be ...".
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace softib::spec {
 
 struct ScenarioRule {
-    /// Where it means something.
+    /// The link layers for which a key has a meaning.
     enum class Layer : std::uint8_t { kBoth, kInfiniBand, kEthernet };
 
     ScenarioKey key;
@@ -27,7 +27,7 @@ struct TrafficRule {
     Result (*set)(TrafficWish&, const std::string&);
 };
 
-/// The rule of this name, or nullptr.
+/// Returns the rule of this name, or nullptr.
 template <typename Rule>
 const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
     const auto found =
@@ -35,12 +35,13 @@ const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
     return found == rules.end() ? nullptr : &*found;
 }
 
+/// Returns the rules of all keys of the top, of [network] and of [hosts].
 const std::vector<ScenarioRule>& scenario_rules();
-/// Of them, those of Ethernet's switches and of adapters that speak RoCE.
+/// Returns the scenario rules of Ethernet switches and of adapters that speak RoCE.
 const std::vector<ScenarioRule>& roce_rules();
-/// nullptr: there is none of this name.
+/// Returns the scenario rule of this name, or nullptr.
 const ScenarioRule* find_scenario_rule(std::string_view name);
-/// "ib,roce+ecmp=spray"
+/// Sets the variants of a scenario from a text such as "ib,roce+ecmp=spray".
 Result set_compare(Scenario& scenario, const std::string& text);
 const std::vector<TrafficRule>& traffic_rules();
 

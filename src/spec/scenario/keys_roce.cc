@@ -33,7 +33,7 @@ Result set_ecmp(Scenario& scenario, const std::string& text) {
     return {};
 }
 
-/// "on" or "off"; a file may also say true or false.
+/// Sets a field to "on" or "off"; a file may also have true or false.
 template <auto kField>
 Result on_off(Scenario& scenario, const std::string& text) {
     if (text != "on" && text != "off" && text != "true" && text != "false") {
@@ -43,7 +43,8 @@ Result on_off(Scenario& scenario, const std::string& text) {
     return {};
 }
 
-/// "64KiB,256KiB,10%"; ':' for ',' where a list stands around it.
+/// Sets the rule of ECN from K_min, K_max and P_max: "64KiB,256KiB,10%". Inside of a list, ':'
+/// stands for ','.
 Result set_ecn(Scenario& scenario, const std::string& text) {
     sw::EcnRule& ecn = scenario.roce.links.ecn;
     if (text == "off" || text == "false") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From a scenario to what a run needs: the fabric, and the hosts, switches and cables that the
-// scenario names in it.
+// Makes what the run of a scenario needs: the fabric, and the hosts, switches and cables in it that
+// the scenario names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,10 +15,11 @@ namespace softib::spec {
 
 namespace {
 
-/// How many packets overtake one before it counts as lost, where switches choose for each packet.
+/// Number of packets that must overtake one before it counts as lost, if switches choose the path
+/// of each packet.
 constexpr std::uint32_t kReorderPackets = 64;
 
-/// Bits per second of the first host's link.
+/// Returns the bits per second of the first host's link.
 double end_rate(const topo::Fabric& fabric) {
     const topo::Node& hca = fabric.node(fabric.hosts.front().hcas.front());
     const topo::PortLink& link = hca.ports[1];
@@ -39,7 +40,7 @@ Result read_pairs(const TrafficWish& wish, const plan::Ends& ends, plan::Traffic
     return {};
 }
 
-/// By end port: the group of its switch; empty if the fabric has no groups.
+/// Returns the group of each end port's switch; empty if the fabric has no groups.
 std::vector<std::uint32_t> list_groups(const topo::Fabric& fabric) {
     std::vector<std::uint32_t> groups;
     if (fabric.shape != topo::Shape::kDragonfly && fabric.shape != topo::Shape::kDragonflyPlus) {
@@ -115,7 +116,7 @@ Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uin
     return {};
 }
 
-/// Keys that the link layer does not know are refused: they would change nothing.
+/// Refuses keys that have no meaning for the link layer, since they would change nothing.
 Result check_layers(const Scenario& scenario) {
     using Layer = ScenarioRule::Layer;
     const bool ethernet = scenario.fabric.link_layer == hca::LinkLayer::kEthernet;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Scenarios from TOML and from flags.
+// Reads scenarios from TOML and from flags.
 #include "spec/scenario/scenario.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ std::string unknown_in(const std::vector<Rule>& rules, Section section, std::str
     return fmt::format("unknown key '{}'{}; the keys are {}", name, where, fmt::join(names, ", "));
 }
 
-/// Reads one file.
+/// Sets the keys of one file in a scenario.
 class Reader {
   public:
     Reader(const std::string& file, Scenario& scenario) : file_(file), scenario_(scenario) {}
@@ -138,7 +138,7 @@ class Reader {
             std::ranges::replace(*text, ',', 'x');
         }
         if (auto done = apply_flag(key.str(), *text, scenario_.fabric); !done) {
-            // A flag's name stands first; here it is a key.
+            // The error begins with the name of a flag, which is replaced by that of the key.
             std::string message = done.error();
             if (const std::string flag = flag_name(key.str()); message.starts_with(flag)) {
                 message = fmt::format("'{}'{}", key.str(), message.substr(flag.size()));

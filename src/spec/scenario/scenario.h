@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A scenario: a fabric, what is special about its links and hosts, the traffic on it and what
-// fails. It comes from a TOML file, from flags, or from both (flags win).
+// A scenario of a simulation: a fabric, properties of its links and hosts, the traffic on it and
+// what fails. It comes from a TOML file, from flags, or from both (flags win).
 //
 //   model = "packet"         # or "flow"
 //   seed = 7
@@ -37,23 +37,24 @@
 
 namespace softib::spec {
 
-/// A traffic whose hosts still have names.
+/// A traffic as the user gave it, with names of hosts that are not looked up in the fabric yet.
 struct TrafficWish {
     plan::Traffic traffic = {};
-    std::string among = {};
-    std::string target = {};
-    std::string pairs_file = {};
-    double rate_part = 0;     ///< Of the sender's link; 0: traffic.rate says it.
-    std::string origin = {};  ///< Where it was given: "lab.toml:9:1" or "--traffic".
+    std::string among = {};       ///< Names for Traffic::among.
+    std::string target = {};      ///< Name for Traffic::target.
+    std::string pairs_file = {};  ///< File for Traffic::pairs.
+    double rate_part = 0;         ///< Rate as a part of the sender's link; 0: Traffic::rate holds.
+    std::string origin = {};      ///< Where it was given: "lab.toml:9:1" or "--traffic".
 };
 
+/// A failure as the user gave it, with names that are not looked up in the fabric yet.
 struct FailureWish {
     enum class Kind : std::uint8_t { kLink, kSwitch, kRouter, kRandom };
     Kind kind = Kind::kLink;
     std::string name = {};    ///< "leaf3:17", "leaf3" or "router0".
-    std::uint32_t count = 0;  ///< Of random cables.
-    plan::TimePs at = 0;      ///< 0: from the beginning.
-    std::string origin = {};
+    std::uint32_t count = 0;  ///< Number of random cables that fail.
+    plan::TimePs at = 0;      ///< Time of the failure; 0: from the beginning.
+    std::string origin = {};  ///< Where it was given: "lab.toml:9:1" or "--fail-link".
 };
 
 /// One of several networks that carry the same traffic.
@@ -71,11 +72,13 @@ struct Scenario {
     std::vector<FailureWish> failures = {};
     plan::TimePs until = plan::kNever;
     std::uint64_t seed = 1;
-    std::uint32_t context_cache = 0;    ///< Bytes of an adapter; 0: hosts.context_entries says it.
-    std::uint32_t context_bytes = 512;  ///< Of a connection's state.
-    net::RoceOptions roce = {};         ///< Where the link layer is Ethernet.
-    std::uint32_t pfc_xon = 0;          ///< Bytes; 0: three quarters of XOFF.
-    std::vector<Variant> compare = {};  ///< Empty: one run.
+    /// Bytes of an adapter's cache of connection contexts; 0: options.hosts.context_entries holds.
+    std::uint32_t context_cache = 0;
+    std::uint32_t context_bytes = 512;  ///< Bytes of one connection's context.
+    net::RoceOptions roce = {};         ///< Options that hold if the link layer is Ethernet.
+    std::uint32_t pfc_xon = 0;          ///< Bytes below which PFC resumes; 0: 3/4 of XOFF.
+    std::vector<Variant> compare = {};  ///< Networks to compare; empty: one run without variants.
+    /// A key that the user gave, and where.
     struct Given {
         std::string key;
         std::string origin;
@@ -83,7 +86,8 @@ struct Scenario {
     std::vector<Given> given = {};  ///< Keys of [network] and [hosts], as the user gave them.
 };
 
-/// The scenario of one variant. Keys that only the other link layer knows do not count in it.
+/// Returns the scenario of one variant, in which keys of the other link layer do not count as
+/// given.
 std::expected<Scenario, std::string> choose_variant(const Scenario& scenario,
                                                     const Variant& variant);
 
@@ -91,36 +95,42 @@ std::expected<Scenario, std::string> choose_variant(const Scenario& scenario,
 struct ScenarioKey {
     enum class Section : std::uint8_t { kTop, kNetwork, kHosts, kTraffic, kFail };
     Section section = Section::kTop;
-    std::string_view name;     ///< As in the file: "repair_after".
-    std::string_view operand;  ///< As in the help; empty: the flag alone says all.
+    std::string_view name;     ///< Name in a file: "repair_after".
+    std::string_view operand;  ///< Placeholder of the value in help; empty: it has no value.
     std::string_view help;
-    std::string_view initial{};
+    std::string_view initial{};  ///< The default, as a flag's text; empty: none is shown.
 };
+/// Returns all keys in the order in which help shows them.
 const std::vector<ScenarioKey>& scenario_keys();
 
-/// Reads a scenario on top of `scenario`, and the files that it names from where it is.
+/// Reads a file as parse_scenario() does, and the netlist that it names. Paths in the file are
+/// relative to its own folder.
 Result load_scenario(const std::string& file, Scenario& scenario);
+/// Parses the text of a file and sets the keys that it has in `scenario`.
 Result parse_scenario(std::string_view text, const std::string& file, Scenario& scenario);
 
 /// Sets a key of the top, of [network] or of [hosts] from a flag's text.
 Result apply_scenario_flag(std::string_view key, const std::string& value, Scenario& scenario);
-/// Adds a traffic: "incast" or "incast,target=h3,size=1MB". The keys of `common` go first.
+/// Adds a traffic: "incast" or "incast,target=h3,size=1MB". The keys of `common` are set before
+/// those of the text.
 Result add_traffic(const std::string& text,
                    const std::vector<std::pair<std::string, std::string>>& common,
                    Scenario& scenario);
-/// Sets a key of all traffics there are. The error is the rest of a sentence: "must be ...".
+/// Sets a key of all traffics that the scenario has. The error is the rest of a sentence: "must be
+/// ...".
 Result set_traffic_key(std::string_view key, const std::string& value, Scenario& scenario);
 /// Adds a failure: "leaf3:17" or "leaf3:17@50us"; `key` is fail_link, fail_switch,
 /// fail_router or fail_random.
 Result add_failure(std::string_view key, const std::string& text, Scenario& scenario);
 
-/// All that a run needs.
+/// What a run of a scenario needs.
 struct Experiment {
-    topo::Fabric fabric = {};  ///< As described, before anything fails.
+    topo::Fabric fabric = {};  ///< The fabric before anything fails.
     net::SimulationOptions options = {};
     std::vector<plan::Schedule> schedules = {};
 };
-/// Generates or reads the fabric and finds what the scenario names in it.
+/// Generates or reads the fabric, and looks up the hosts, switches and cables that the scenario
+/// names.
 std::expected<Experiment, std::string> prepare(const Scenario& scenario);
 
 }  // namespace softib::spec

@@ -29,7 +29,7 @@ std::vector<std::string_view> varied_names() {
     return names;
 }
 
-/// Reads one file.
+/// Reads the axes of one file.
 class SweepReader {
   public:
     SweepReader(const std::string& file, Sweep& sweep) : file_(file), sweep_(sweep) {}
@@ -85,7 +85,7 @@ class SweepReader {
         if (table == nullptr) {
             return refuse(node.source(), "write it as a section [vary]");
         }
-        // In the order of the file, which the table does not keep.
+        // The table is not in the order of the file, so axes are sorted by their place.
         std::vector<std::pair<toml::source_region, SweepAxis>> found;
         for (auto&& [key, value] : *table) {
             SweepAxis axis{.key = std::string(key.str()), .choices = {}};
@@ -242,7 +242,7 @@ Result check_sweep(const Sweep& sweep, const Scenario& base) {
     return {};
 }
 
-/// Traffic goes first: keys of traffic are then for what it says.
+/// Sets the key "traffic" first, so that other keys of traffic change the traffic that it adds.
 Result apply_point(const Sweep& sweep, const SweepPoint& point, Scenario& scenario) {
     for (const bool traffic : {true, false}) {
         for (const auto& [key, value] : point) {

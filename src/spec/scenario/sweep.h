@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A sweep: lists of values for some keys of a scenario, of which every combination is a point to
-// simulate.
+// A sweep: lists of values for some keys of a scenario. Every combination of values is a point,
+// which is one simulation.
 //
 //   base = "permutation.toml"      # a scenario; without it: the defaults
 //   seeds = 3                      # every point with the seeds 1, 2 and 3
@@ -12,8 +12,8 @@
 //   traffic = ["permutation", "shift,shift=8"]
 //   size = ["100kB", "2MB"]        # of all traffics
 //
-// The last key turns fastest, and seeds turn faster than all. Errors are sentences for the user
-// that begin with FILE:LINE:COLUMN.
+// From one point to the next, the seed changes first, then the last key of [vary]. Errors are
+// sentences for the user that begin with FILE:LINE:COLUMN.
 
 #include <cstdint>
 #include <expected>
@@ -40,21 +40,21 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 
 struct Sweep {
     std::string file;
-    std::string base = {};  ///< The scenario, found from where the sweep is; empty: none.
+    std::string base = {};  ///< Path of the scenario that is varied; empty: the defaults.
     std::vector<SweepAxis> axes = {};
 
     std::uint64_t point_count() const;
-    /// Points are numbered from 0 on.
+    /// Returns the point of this number, from 0 on.
     SweepPoint point(std::uint64_t number) const;
 };
 
-/// At most so many points.
+/// The most points of a sweep.
 inline constexpr std::uint64_t kSweepPointsMax = 1'000'000;
 
 std::expected<Sweep, std::string> parse_sweep(std::string_view text, const std::string& file);
 std::expected<Sweep, std::string> load_sweep(const std::string& file);
 
-/// Tries every value of every axis on a scenario, one at a time.
+/// Checks every value of every axis by setting it alone in a copy of `base`.
 Result check_sweep(const Sweep& sweep, const Scenario& base);
 /// Sets the keys of a point in a scenario. The error names the key.
 Result apply_point(const Sweep& sweep, const SweepPoint& point, Scenario& scenario);

@@ -14,7 +14,7 @@ Sweep parsed(std::string_view text) {
     return *std::move(sweep);
 }
 
-/// Why a text is refused, by itself or on a scenario of one traffic.
+/// Returns the error for a text, by itself or on a scenario of one traffic.
 std::string refused(std::string_view text) {
     const auto sweep = parse_sweep(text, "s.toml");
     if (!sweep) {

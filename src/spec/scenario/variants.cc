@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Several networks for the same traffic.
+// Variants of a scenario: several networks that carry the same traffic.
 #include <fmt/format.h>
 
 #include <algorithm>

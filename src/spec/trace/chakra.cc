@@ -20,7 +20,8 @@ std::uint64_t zigzag(std::uint64_t value) {
     return (value >> 1) ^ (0 - (value & 1));
 }
 
-/// Integers of any width, booleans and texts; lists and fractions are not asked for.
+/// Reads an attribute of a node: integers of any width, booleans and texts. Lists and fractions are
+/// left out.
 bool read_attribute(std::string_view bytes, Node& node) {
     ProtoReader reader(bytes);
     std::string name;
@@ -149,7 +150,7 @@ class ChakraReader {
         job_.name = files_.front().file;
         job_.programs.resize(files_.size());
         job_.program_of = *ranks;
-        // By rank: the file that has it.
+        // The program of a rank has the number of its file.
         for (std::uint32_t i = 0; i < files_.size(); ++i) {
             job_.program_of[(*ranks)[i]] = i;
         }
@@ -212,7 +213,8 @@ class ChakraReader {
         depend(nodes, index, program, &Node::data_deps);
         depend(nodes, index, program, &Node::ctrl_deps);
         if (!plan::trace::sorted(program)) {
-            // A call and what it calls name each other in some traces. Data decides then.
+            // In some traces a call and what it calls depend on each other. Then only dependencies
+            // of data are taken.
             program.forget_dependencies();
             depend(nodes, index, program, &Node::data_deps);
             if (job_.notes.empty()) {
@@ -228,7 +230,7 @@ class ChakraReader {
         for (std::uint32_t i = 0; i < nodes.size(); ++i) {
             for (const std::uint64_t on : nodes[i].*deps) {
                 const auto found = index.find(on);
-                // Traces leave out nodes that others name, such as a process's root.
+                // A trace may lack nodes that others depend on, such as the root of a process.
                 if (found != index.end() && found->second != i) {
                     program.depend(i, found->second);
                 }
@@ -259,7 +261,7 @@ class ChakraReader {
                 return op;
             case chakra::kComp:
                 op.compute_ps = compute_ps(node);
-                // Kernels of a stream follow each other; lane 1 is the host's.
+                // Kernels of a stream run one after the other, in its lane; lane 1 is the host's.
                 if (const std::uint64_t stream = attribute(node, "stream", 0);
                     op.lane == 0 && stream != 0) {
                     op.lane = static_cast<std::uint8_t>(std::min<std::uint64_t>(stream, 253) + 1);
@@ -278,7 +280,7 @@ class ChakraReader {
         if (node.duration_us != 0 || options_.flops_per_s <= 0) {
             return node.duration_us * 1'000'000;
         }
-        // The longer of computing and moving, as a roofline has it.
+        // The longer of the times for operations and for bytes, as in a roofline model.
         const double by_flops =
             static_cast<double>(attribute(node, "num_ops", 0)) / options_.flops_per_s;
         const double by_bytes = options_.memory_bytes_per_s <= 0
@@ -289,7 +291,7 @@ class ChakraReader {
     }
 
     void collective(const TraceText& file, const Node& node, Operation& op) {
-        // The calls of a framework have no type: a kernel behind them does.
+        // A framework's call has no type; the kernel that it starts has one.
         const auto type = node.numbers.find("comm_type");
         if (type == node.numbers.end()) {
             op.compute_ps = op.lane == 1 ? compute_ps(node) : 0;
@@ -307,7 +309,7 @@ class ChakraReader {
         const bool gathers =
             op.collective == Collective::kAllGather || op.collective == Collective::kGather;
         if (gathers && error_.empty()) {
-            // Chakra has what a rank brings.
+            // Chakra counts the bytes of one rank's input, Operation::bytes those of the result.
             const auto& groups = job_.communicators[op.communicator].groups;
             op.bytes *= groups.empty() ? 1 : groups.front().size();
         }

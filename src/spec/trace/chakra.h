@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Nodes of Chakra's execution traces (schema/protobuf/et_def.proto of mlcommons/chakra), from
-// either of their files.
+// Nodes of Chakra's execution traces (schema/protobuf/et_def.proto of mlcommons/chakra), from files
+// of protobuf or of JSON.
 
 #include <cstdint>
 #include <expected>
@@ -31,9 +31,9 @@ struct Node {
     std::vector<std::uint64_t> data_deps = {};
     std::vector<std::uint64_t> ctrl_deps = {};
     std::uint64_t duration_us = 0;
-    std::map<std::string, std::uint64_t, std::less<>> numbers = {};  ///< Attributes.
-    std::map<std::string, std::string, std::less<>> texts = {};
-    std::size_t offset = 0;  ///< Byte of the file, or number of the node in JSON.
+    std::map<std::string, std::uint64_t, std::less<>> numbers = {};  ///< Attributes with numbers.
+    std::map<std::string, std::string, std::less<>> texts = {};      ///< Attributes with texts.
+    std::size_t offset = 0;  ///< Its place in the file: a byte, or the number of the node in JSON.
 };
 
 /// Groups of ranks by name.
@@ -41,9 +41,9 @@ using Groups = std::map<std::string, std::vector<std::uint32_t>, std::less<>>;
 
 std::expected<std::vector<Node>, std::string> parse_binary(const TraceText& file);
 std::expected<std::vector<Node>, std::string> parse_json(const TraceText& file);
-/// {"name": [ranks]}
+/// Parses the groups of a file {"name": [ranks]}.
 std::expected<Groups, std::string> parse_groups(const TraceText& file);
-/// Groups that METADATA nodes describe as JSON.
+/// Adds the groups that METADATA nodes describe as JSON to `groups`.
 void collect_groups(const std::vector<Node>& nodes, Groups& groups);
 
 }  // namespace softib::spec::chakra

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Chakra's traces as JSON: the feeder's ("workload_graph", "Id", "ctrlDeps") and what protobuf's
-// own printer makes of the messages ("id", "dataDeps", "attr").
+// Reads Chakra's traces as JSON: that of the feeder ("workload_graph", "Id", "ctrlDeps"), and that
+// which protobuf's own printer writes ("id", "dataDeps", "attr").
 #include <fmt/format.h>
 
 #include <algorithm>

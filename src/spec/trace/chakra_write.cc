@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Chakra execution traces, as ASTRA-sim's feeder reads them.
+// Writes Chakra execution traces, as ASTRA-sim's feeder reads them.
 #include <fmt/format.h>
 
 #include "spec/trace/chakra.h"
@@ -98,7 +98,7 @@ std::string write_chakra(const Job& job, std::uint32_t rank) {
         }
         if (op.kind == Kind::kCompute) {
             put_number(node, 7, (op.compute_ps + 500'000) / 1'000'000);
-            // Microseconds are too coarse for messages of MPI jobs.
+            // Chakra's own field has microseconds, which are too coarse for MPI jobs.
             put_attribute(node, "duration_ns", kUint64, (op.compute_ps + 500) / 1000);
             put_attribute(node, "stream", kInt64, op.lane);
         } else {

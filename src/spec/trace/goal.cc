@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// GOAL: group operation assembly language, as LogGOPSim's txt2bin takes it.
+// Reads and writes GOAL (group operation assembly language), as LogGOPSim's txt2bin takes it.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -22,13 +22,13 @@ constexpr std::uint64_t kGoalNsMost = 1'000'000'000'000'000;  ///< 11 days.
 constexpr std::uint64_t kGoalCpuMost = 254;
 constexpr std::uint64_t kGoalTagMost = UINT32_MAX - 1;
 
-/// Words of a text: numbers, names, and each of ":{}" by itself.
+/// Splits a text into words: numbers, names, and each of ":{}" by itself.
 class GoalWords {
   public:
     explicit GoalWords(std::string_view text) : text_(text) {}
 
     std::size_t line() const { return line_; }
-    /// Empty at the end of the text.
+    /// Returns the next word; an empty one at the end of the text.
     std::string_view next() {
         skip();
         const std::size_t begin = at_;

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kOutputMost = std::size_t{1} << 32;
 constexpr unsigned kCodeBitsMost = 15;
 
-/// Bits of the stream, the lowest of a byte first. Behind the end there are zeros, and failed().
+/// Reads the bits of a stream, the lowest of a byte first. After the end it returns zeros, and
+/// failed() is true.
 class BitReader {
   public:
     BitReader(std::string_view bytes, std::size_t at) : bytes_(bytes), at_(at) {}
@@ -43,7 +44,7 @@ class BitReader {
     void align() { left_ = 0; }
     bool failed() const { return failed_; }
     std::size_t at() const { return at_; }
-    /// Whole bytes, after align().
+    /// Takes whole bytes, after align().
     std::string_view take(std::size_t count) {
         if (count > bytes_.size() - at_) {
             failed_ = true;
@@ -61,10 +62,11 @@ class BitReader {
     bool failed_ = false;
 };
 
-/// A canonical Huffman code: how many codes have each length, and the symbols in their order.
+/// A canonical Huffman code: the number of codes of each length, and the symbols in order of their
+/// codes.
 class HuffmanCode {
   public:
-    /// False: the lengths are no code.
+    /// Sets the code from the length of each symbol's code. Returns false if there is no such code.
     bool assign(const std::uint8_t* lengths, std::size_t symbols) {
         count_ = {};
         for (std::size_t i = 0; i < symbols; ++i) {
@@ -88,7 +90,7 @@ class HuffmanCode {
         }
         return true;
     }
-    /// UINT32_MAX: no symbol has these bits.
+    /// Reads a symbol. Returns UINT32_MAX if no symbol has these bits.
     std::uint32_t next(BitReader& reader) const {
         std::uint32_t code = 0;
         std::uint32_t first = 0;
@@ -116,7 +118,7 @@ constexpr std::array<std::uint16_t, 29> kLengthBase{3,  4,  5,  6,   7,   8,   9
 constexpr std::array<std::uint8_t, 29> kLengthBits{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
                                                    2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
 
-/// Distances double every two codes.
+/// Returns the distance of a code, with its extra bits; distances double every two codes.
 std::uint32_t distance_of(std::uint32_t code, BitReader& reader) {
     if (code < 4) {
         return code + 1;
@@ -271,7 +273,7 @@ std::uint32_t little_endian(std::string_view bytes) {
     return value;
 }
 
-/// Where the data of a member begins; npos: its header is cut.
+/// Returns where the compressed data of a member begins; npos if its header is not complete.
 std::size_t data_of(std::string_view bytes, std::size_t at) {
     constexpr std::size_t kHeader = 10;
     if (bytes.size() - at < kHeader || bytes[at + 2] != 8) {
@@ -286,7 +288,7 @@ std::size_t data_of(std::string_view bytes, std::size_t at) {
         at += 2 + static_cast<std::uint8_t>(bytes[at]) +
               256U * static_cast<std::uint8_t>(bytes[at + 1]);
     }
-    for (const unsigned text : {8U, 16U}) {  // Name and comment, each with a zero behind.
+    for (const unsigned text : {8U, 16U}) {  // Name and comment, each terminated by a zero.
         if ((flags & text) != 0) {
             const std::size_t end = at < bytes.size() ? bytes.find('\0', at) : at;
             at = end == std::string_view::npos ? bytes.size() : end + 1;

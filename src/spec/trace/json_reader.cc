@@ -8,7 +8,7 @@
 namespace softib::spec {
 
 std::expected<TraceJson, std::string> parse_trace_json(const TraceText& file) {
-    // Values inside each other are few in traces, and each takes stack when it is destroyed.
+    // Traces are not nested deeply, and each level takes stack when a value is destroyed.
     constexpr int kDepthMost = 100;
     bool deep = false;
     const TraceJson::parser_callback_t watch = [&deep](int depth, TraceJson::parse_event_t,

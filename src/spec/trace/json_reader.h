@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// JSON of traces: members that may be missing or of another kind.
+// Reads JSON of traces, in which members may be missing or of another type than expected.
 
 #include <nlohmann/json.hpp>
 
@@ -18,16 +18,20 @@ namespace softib::spec {
 
 using TraceJson = nlohmann::json;
 
-/// The error has the file and the byte.
+/// Parses a file. The error names the file, and the byte that is wrong.
 std::expected<TraceJson, std::string> parse_trace_json(const TraceText& file);
 
-/// The first of these members that is there; null if none is.
+/// Returns the first of these members that the object has; JSON's null if it has none.
 const TraceJson& member(const TraceJson& object, std::initializer_list<const char*> names);
-/// Numbers, also as text, and booleans; std::nullopt for anything else, and below 0.
+/// Returns a number, also from a text or a boolean; std::nullopt for anything else and for negative
+/// numbers.
 std::optional<double> number_in(const TraceJson& value);
+/// Returns what number_in() returns as a whole number; std::nullopt if it is too large.
 std::optional<std::uint64_t> whole_in(const TraceJson& value);
+/// Returns a text, or a whole number as text; empty for anything else.
 std::string text_in(const TraceJson& value);
-/// Whole numbers of a list, or of a text like "[0, 1]"; what is none ends it.
+/// Returns the whole numbers of a list, or of a text like "[0, 1]", up to the first element that is
+/// not one.
 std::vector<std::uint64_t> wholes_in(const TraceJson& value);
 
 }  // namespace softib::spec

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Traces of the PyTorch profiler (Kineto). Kernels and copies of a GPU stream follow each other; a
-// kernel that began after one of another stream ended, while its own stream was idle, waits for
-// that one. What remains of the gap before it is the host's. NCCL's kernels are operations of their
-// process group; without them the calls are (record_param_comms), on a stream of their own.
+// Reads traces of the PyTorch profiler (Kineto). Kernels and copies of a GPU stream run one after
+// the other. If a kernel began after one of another stream had ended, while its own stream was
+// idle, it waits for that one. The rest of the gap before it is computing of the host. NCCL's
+// kernels are operations of their process group; in a trace without them, the calls
+// (record_param_comms) are, on a stream of their own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ struct KinetoEvent {
     bool communicates = false;
 };
 
-/// One process group, as events name it.
+/// A process group that events name.
 struct KinetoGroup {
     std::string name = {};
     std::vector<std::uint32_t> ranks = {};
@@ -64,7 +65,8 @@ std::uint64_t dtype_bytes(std::string_view dtype) {
     return found == kSizes.end() ? 4 : found->second;
 }
 
-/// Letters alone, in lower case: "_allgather_base" and "all_gather" begin alike.
+/// Returns the letters of a name in lower case, so that "_allgather_base" and "all_gather" begin
+/// alike.
 std::string plain_name(std::string_view text) {
     std::string plain;
     for (const char c : text) {
@@ -77,7 +79,8 @@ std::string plain_name(std::string_view text) {
     return plain;
 }
 
-/// What an event's collective name says; false: nothing is exchanged.
+/// Sets the kind of an operation from an event's collective name. Returns false if it is none that
+/// exchanges data.
 bool kind_in_name(std::string_view name, Operation& op) {
     const std::string plain = plain_name(name);
     constexpr std::array<std::pair<std::string_view, Collective>, 9> kNames{
@@ -109,7 +112,8 @@ class KinetoRank {
     KinetoRank(Job& job, std::map<std::string, KinetoGroup>& groups, std::uint32_t world)
         : job_(job), groups_(groups), world_(world) {}
 
-    /// The groups' numbers are set afterwards: `uses` has them by operation.
+    /// Returns the program of a rank. The communicators of its operations are set afterwards:
+    /// `uses` has the group of each operation.
     Program read(const TraceJson& json) {
         std::vector<KinetoEvent> events = events_of(json);
         std::ranges::stable_sort(events, {}, &KinetoEvent::start_us);
@@ -196,7 +200,7 @@ class KinetoRank {
         own = {number, std::max(own.end_us, event.end_us)};
     }
 
-    /// The trace begins with its first kernel.
+    /// Returns the start of the trace, which is that of the first event it was called with.
     double first_us(const KinetoEvent& event) {
         if (begin_us_ < 0) {
             begin_us_ = event.start_us;
@@ -255,7 +259,7 @@ class KinetoRank {
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(rank, kNone - 1)));
         }
         if (size != 0 && group.ranks.size() != size) {
-            // A long list is cut: the start and the stride say the rest.
+            // A long list of ranks is cut off in the trace; start and stride give all of them.
             const std::uint64_t first = whole_in(member(args, {"Global rank start"})).value_or(0);
             const std::uint64_t stride = whole_in(member(args, {"Global rank stride"})).value_or(1);
             group.ranks.clear();
@@ -281,7 +285,8 @@ class KinetoRank {
     double begin_us_ = -1;
 };
 
-/// Groups like this one that together have all ranks: the same size and stride.
+/// Returns groups that together have all ranks, with the same size and stride as this one; only
+/// this one if there are none.
 std::vector<std::vector<std::uint32_t>> groups_like(const std::vector<std::uint32_t>& group,
                                                     std::uint32_t world) {
     std::vector<std::vector<std::uint32_t>> all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Workloads of SimAI and AICB: one line for each layer with what its forward pass, its input
-// gradients and its weight gradients compute and exchange. All ranks do the same; the groups follow
-// from the degrees of parallelism in the first line. A file has what one pipeline stage does in a
-// step, every micro-batch of it.
+// Reads workloads of SimAI and AICB: one line for each layer, with what its forward pass, its input
+// gradients and its weight gradients compute and exchange. All ranks do the same; their groups
+// follow from the degrees of parallelism in the first line. A file has the work of one pipeline
+// stage in a step, with all micro-batches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr std::uint64_t kSimaiNsMost = 1'000'000'000'000'000;
 constexpr std::uint64_t kSimaiBytesMost = 1ULL << 50;
 constexpr std::size_t kColumns = 12;
 
-/// Which ranks exchange.
+/// The kind of parallelism whose ranks exchange.
 enum class Axis : std::uint8_t { kTensor, kData, kExpert, kExpertData };
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -47,7 +47,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
     }
 }
 
-/// Groups of `count` ranks that are `stride` apart.
+/// Returns groups of `count` ranks that are `stride` apart.
 std::vector<std::vector<std::uint32_t>> strided(std::uint32_t ranks, std::uint32_t count,
                                                 std::uint32_t stride) {
     std::vector<std::vector<std::uint32_t>> groups;
@@ -102,7 +102,7 @@ class SimaiReader {
             error_ = fmt::format("{}:{}: {}", file_.file, number_, message);
         }
     }
-    /// The words of the next line that has any.
+    /// Returns the words of the next line that is not blank.
     std::vector<std::string_view> line() {
         while (!rest_.empty()) {
             const std::size_t end = std::min(rest_.find('\n'), rest_.size());
@@ -157,7 +157,7 @@ class SimaiReader {
                 ranks, tp, pp, ep));
         }
         job_.program_of.assign(ranks, 0);
-        // Ranks of a stage follow each other: tensor parallelism first, then data parallelism.
+        // The ranks of a stage are neighbours, numbered by tensor and then by data parallelism.
         const std::uint32_t dp = ranks / (tp * pp);
         const std::uint32_t stage = tp * dp;
         axes_[axis(Axis::kTensor)] = job_.add_communicator("tensor", strided(ranks, tp, 1));
@@ -170,7 +170,8 @@ class SimaiReader {
     static std::size_t axis(Axis axis) { return static_cast<std::size_t>(axis); }
 
     void play(const std::vector<std::vector<std::string_view>>& rows) {
-        // Name, dependency, then compute, kind and bytes of three passes, then the update.
+        // The columns are name, dependency, then compute time, kind and bytes of three passes, then
+        // the update.
         constexpr std::size_t kForward = 2;
         constexpr std::size_t kInput = 5;
         constexpr std::size_t kWeight = 8;
@@ -183,7 +184,7 @@ class SimaiReader {
         for (std::size_t i = rows.size(); i-- > 0 && error_.empty();) {
             number_ = lines_[i];
             pass(rows[i], kInput, Axis::kTensor, true);
-            // Gradients of weights go on beside the layers before.
+            // Gradients of weights are exchanged while earlier layers compute.
             const auto sent = pass(rows[i], kWeight, Axis::kData, false);
             gradients.insert(gradients.end(), sent.begin(), sent.end());
             if (const std::uint64_t ns = number(rows[i][kUpdate], "the update", kSimaiNsMost)) {
@@ -200,7 +201,8 @@ class SimaiReader {
         }
     }
 
-    /// Adds a pass of a layer. Returns the exchange, if nothing waits for it.
+    /// Adds a pass of a layer. Returns its exchange if the next pass does not wait for it
+    /// (`blocks`).
     std::vector<std::uint32_t> pass(const std::vector<std::string_view>& row, std::size_t column,
                                     Axis usual, bool blocks) {
         const std::uint32_t name = job_.add_name(row[0]);

@@ -144,7 +144,7 @@ TEST(Chakra, WhatIsWrittenIsReadAgain) {
     }
 }
 
-/// What runs beside each other does so when it is read again.
+/// Computations that run side by side still do so after they are written and read again.
 TEST(Chakra, ComputationsKeepTheirStreams) {
     Job job;
     job.programs.resize(1);
@@ -182,7 +182,7 @@ TEST(Chakra, CutFilesNameTheByte) {
               "job.0.et: byte 8: no Chakra node can be read here");
 }
 
-/// Calls of a framework are nodes of the type without an operation.
+/// Nodes of a collective type without comm_type are calls of the framework.
 TEST(Chakra, JsonOfTheFeederIsRead) {
     const auto job = parse("small.json", R"({"workload_graph": [
         {"Id": 7, "Name": "call", "NodeType": 7, "ctrlDeps": [3], "data_deps": [], "runtime": 5,
@@ -295,8 +295,8 @@ TEST(Kineto, StreamsWaitForEachOtherAsTimesShow) {
     for (const Operation& op : program.operations()) {
         kinds.push_back(op.kind);
     }
-    // A kernel, the host before NCCL's kernel, that, the host before the second kernel, it, the
-    // last.
+    // A kernel, the host's gap before NCCL's kernel, NCCL's kernel, the host's gap before the
+    // second kernel, the second kernel, and the last one.
     EXPECT_EQ(kinds, (std::vector<Kind>{Kind::kCompute, Kind::kCompute, Kind::kCollective,
                                         Kind::kCompute, Kind::kCompute, Kind::kCompute}));
     EXPECT_EQ(program.operations()[1].compute_ps, 1'000'000U);
@@ -333,12 +333,12 @@ TEST(TraceFile, WhatIsNoTraceIsSaid) {
     EXPECT_FALSE(load_trace(std::vector<std::string>{"/nowhere/x.goal"}, {}));
 }
 
-/// What gzip makes of a text with one fixed code.
+/// A text that gzip has packed with the fixed Huffman code.
 constexpr unsigned char kFixed[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02,
                                     0x03, 0xcb, 0x2b, 0xcd, 0x8d, 0x2f, 0x4a, 0xcc, 0xcb,
                                     0x2e, 0x56, 0x30, 0x54, 0xc8, 0xc3, 0xce, 0x06, 0x00,
                                     0x11, 0x6d, 0x2a, 0xbd, 0x23, 0x00, 0x00, 0x00};
-/// The same with a code of its own.
+/// A text that gzip has packed with a Huffman code of its own.
 constexpr unsigned char kDynamic[] = {
     0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x4d, 0x50, 0xd9, 0x15, 0xc0,
     0x30, 0x08, 0x9a, 0x55, 0x89, 0xfb, 0xaf, 0x50, 0x05, 0x4c, 0xca, 0x47, 0xea, 0x6b, 0x08,
@@ -370,7 +370,7 @@ TEST(Gunzip, DamagedFilesAreRefused) {
     for (std::size_t size = 2; size < whole.size(); ++size) {
         EXPECT_FALSE(gunzip(whole.substr(0, size))) << size;
     }
-    // A bit may be changed that means nothing: a copy from another place with the same text.
+    // A changed bit may make no difference: a copy from another place that has the same text.
     const std::string text = *gunzip(whole);
     std::size_t refused = 0;
     for (std::size_t at = 10; at < whole.size(); ++at) {
