@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Objects of programs: what their calls do, and what tables say of their ports.
+// Queue pairs and shared receive queues of programs: executes programs' calls, and reads ports and
+// multicast groups from the arena.
 #include "runtime/carrier/adapters.h"
 
 #include <algorithm>
@@ -16,12 +17,13 @@ namespace {
 
 using live::QpState;
 
-/// Unacknowledged packets of one queue pair: enough for the HCA's own pace, and few enough that
-/// none waits in the network for longer than a timeout.
+/// Most unacknowledged packets of one queue pair: enough for the HCA's own pace, and few enough
+/// that none waits in the network for longer than a timeout.
 constexpr std::uint32_t kWindow = 128;
-/// A link that is down sends nothing, and a peer that is dead makes no room; then they go unsaid.
+/// How long a queue pair that must stop may go on sending. Without a limit it would never stop if
+/// its link is down or its peer is dead.
 constexpr std::uint64_t kLastWordsNs = 5'000'000;
-/// A peer that lives acknowledges sooner.
+/// How long a queue pair that must stop waits for acknowledgements. A live peer is faster.
 constexpr std::uint64_t kLastAnswerNs = 500'000;
 constexpr hca::HcaLimits kLimits{
     .qps = 1U << 19, .cqs = 0, .srqs = live::kSrqsMax, .events = 4096, .group_members = 1U << 16};
@@ -67,8 +69,8 @@ void Adapters::forget_dead() {
 
 /// Returns whether a queue pair that must stop has something to send first. A peer may wait for an
 /// acknowledgement, and an HCA in hardware would have sent what its program posted before it
-/// executes such a command. The acknowledgement of that is waited for a moment, so that a request
-/// that has arrived does not complete as flushed.
+/// executes such a command. The queue pair also waits a moment for acknowledgements, so that a
+/// request that has arrived does not complete as flushed.
 bool Adapters::has_last_words(Pair& queue_pair) {
     const hca::Hca& hca = *hcas_[queue_pair.hca];
     if (queue_pair.ending_since_ns == 0) {
@@ -285,7 +287,7 @@ void Adapters::read_groups() {
             queue_pair->listens = false;
         }
     }
-    // A group that is being written now will be read again: its generation moves afterwards.
+    // A group that is being written now will be read again: the generation changes afterwards.
     const auto load = []<typename T>(T& word) {
         return std::atomic_ref<T>(word).load(std::memory_order_relaxed);
     };

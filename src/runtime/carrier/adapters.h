@@ -2,9 +2,9 @@
 #pragma once
 
 // The HCAs of all programs: an hca::Hca for each HCA of the fabric, with the programs' queue pairs
-// and shared queues in it, at the ends of a network. Requests are fetched from rings of the arena;
-// completions and events go to the arena's queues and channels. Transports go by the wall clock,
-// the network by its own.
+// and shared receive queues, at the ends of a network. Requests are fetched from rings in the
+// arena; completions and events go to the arena's queues and channels. Transports use the wall
+// clock, the network has its own.
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ class Adapters final : public net::TransportHosts,
     Adapters(live::Process& process, Watchers& watchers)
         : process_(process), memory_(process), watchers_(watchers) {}
 
-    /// `ports`: of each HCA in the arena's order, its port in the network.
+    /// Makes the HCAs. `ports` has the network's port of each HCA, in the arena's order.
     void join(net::Engine& net, std::vector<std::uint32_t> ports);
     hca::Hca& hca(std::uint32_t index) { return *hcas_[index]; }
     std::uint32_t port(std::uint32_t hca) const { return ports_[hca]; }
@@ -39,40 +39,42 @@ class Adapters final : public net::TransportHosts,
     /// Executes a program's call. Returns 0 or an errno value; std::nullopt if it must be tried
     /// again, since the queue pair first sends the answers and requests it still has.
     std::optional<int> call(live::Owner owner, const live::CarrierCall& call);
-    /// The bell of a queue pair has rung.
+    /// Fetches the requests of a queue pair whose bell has rung.
     void serve(std::uint32_t qp);
-    /// Keeps packets off the network: RoceWire takes them from here, and hands over those that
-    /// arrive.
+    /// Keeps packets off the network: RoceWire takes them by poll_transmit(), and passes those that
+    /// arrive to handle_packet().
     void leave_network() { has_network_ = false; }
-    /// HCAs that may have something to send, in any order and more than once. To be emptied.
+    /// Returns HCAs that may have something to send, in any order, some more than once. The caller
+    /// must empty the list.
     std::vector<std::uint32_t>& wanting() { return wanting_; }
     bool poll_transmit(std::uint32_t hca, hca::Transmit& out);
     void handle_packet(std::uint32_t hca, const wire::PacketHeaders& headers,
                        const hca::Payload& payload);
-    /// LIDs, P_Keys and GIDs of all ports as the arena has them now.
+    /// Reads LIDs, P_Keys and GIDs of all ports from the arena.
     void read_ports();
     /// Reads which queue pairs are attached to which multicast groups from the arena.
     void read_groups();
-    /// Lets go of what belonged to processes that have ended.
+    /// Destroys the queue pairs and shared receive queues of processes that have ended.
     void forget_dead();
 
-    /// Time in nanoseconds of the wall clock. Does what is due.
+    /// Sets the time, in nanoseconds of the wall clock, and handles timeouts that are due.
     void set_time(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return next_timeout_ns_; }
-    /// Tells programs of events, and brings queue pairs that have failed to where their programs
-    /// see it. After all that was handled.
+    /// Reports events to programs, and writes the states of failed queue pairs into the arena. Must
+    /// be called at the end of a round of work.
     void tell();
 
-    /// Aggregation nodes and members have queue pairs and ports of their own; it outlives the
-    /// network.
+    /// Sets the aggregation nodes and members of SHARP, which have queue pairs and ports of their
+    /// own. They must live while packets move.
     void set_sharp(SharpEnds* sharp) { sharp_ = sharp; }
-    /// After something was posted to an HCA.
+    /// Sends packets from an HCA. Must be called after something was posted to it.
     void send_from(std::uint32_t hca);
 
-    /// Packets for ports where a trunk ends are its own; it outlives the network.
+    /// Sets the trunks, which take packets that come to their far ends. They must live while
+    /// packets move.
     void set_trunks(TrunkWire* trunks) { trunks_ = trunks; }
 
-    // For the network, beside those of TransportHosts.
+    // The network calls these, as it calls those of TransportHosts.
     void deliver(net::Engine& net, std::uint32_t port, const net::Packet& packet);
     void sent(net::Engine& net, std::uint32_t port, const net::Packet& packet);
     void dropped(net::Engine& net, const net::Packet& packet);
@@ -80,18 +82,21 @@ class Adapters final : public net::TransportHosts,
     void refused(net::Engine& net, std::uint32_t port, bool inbound, const net::Packet& packet);
 
   private:
+    /// A queue pair of a program.
     struct Pair {
-        std::uint32_t index;
+        std::uint32_t index;  ///< Index in the arena.
         std::uint32_t hca;
         Qpn qpn;
         live::Owner owner;
         std::uint64_t instance;   ///< Instance of its owner's slot.
-        std::uint32_t sends = 0;  ///< Fetched.
+        std::uint32_t sends = 0;  ///< Number of send requests that were fetched.
         ReceiveSource receives;
-        std::uint32_t srq;                  ///< + 1
-        bool listens = false;               ///< Attached to a multicast group.
-        std::uint64_t ending_since_ns = 0;  ///< It must stop after what it sends; 0: no.
+        std::uint32_t srq;     ///< Index of its shared receive queue + 1; 0 if it has none.
+        bool listens = false;  ///< Whether it is attached to a multicast group.
+        /// Since when it sends its last packets before it must stop; 0 if it need not stop.
+        std::uint64_t ending_since_ns = 0;
     };
+    /// A shared receive queue of a program.
     struct Shared {
         std::uint32_t index;
         std::uint32_t hca;
@@ -142,11 +147,11 @@ class Adapters final : public net::TransportHosts,
     std::vector<std::uint32_t> ports_;
     std::vector<std::uint32_t> hca_of_port_;
     std::vector<std::unique_ptr<hca::Hca>> hcas_;
-    std::vector<std::unique_ptr<Pair>> pairs_;      ///< By index in the arena.
-    std::vector<std::unique_ptr<Shared>> shareds_;  ///< The same.
-    std::vector<Qpn> failed_;                       ///< May have changed their state.
-    std::vector<std::uint32_t> overrun_;            ///< Completion queues.
-    std::vector<std::uint32_t> wanting_;
+    std::vector<std::unique_ptr<Pair>> pairs_;      ///< Queue pairs by index in the arena.
+    std::vector<std::unique_ptr<Shared>> shareds_;  ///< Shared queues by index in the arena.
+    std::vector<Qpn> failed_;                       ///< Queue pairs whose state may have changed.
+    std::vector<std::uint32_t> overrun_;            ///< Completion queues that have overrun.
+    std::vector<std::uint32_t> wanting_;            ///< See wanting().
     bool has_network_ = true;
     net::Engine* net_ = nullptr;
     TrunkWire* trunks_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What comes out of the network: packets for the HCAs, and completions and events for programs.
+// Passes packets from the network to the HCAs, and completions and events to programs.
 #include <algorithm>
 
 #include "runtime/carrier/adapters.h"
@@ -122,8 +122,8 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
             return;
         }
         ReceiveSource& source = queue != nullptr ? queue->receives : queue_pair->receives;
-        // A program that sees the completion may post another request at once, so its place must be
-        // free before.
+        // A program that sees the completion may post another request at once, so the slot in its
+        // ring must be free before.
         source.release(queue != nullptr
                            ? hcas_[queue->hca]->receives_waiting(hca::SrqId{queue->index})
                            : hcas_[queue_pair->hca]->receives_waiting(queue_pair->qpn));
@@ -161,7 +161,8 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
     }
 }
 
-/// What it says to its program. An error also ends what the program has posted meanwhile.
+/// Writes the state of a queue pair into the arena, where its program reads it. In the error state
+/// it also flushes what the program has posted meanwhile.
 void Adapters::show_state(Pair& queue_pair) {
     const auto attr = hcas_[queue_pair.hca]->query_qp(queue_pair.qpn);
     if (!attr) {
@@ -175,7 +176,8 @@ void Adapters::show_state(Pair& queue_pair) {
     }
 }
 
-/// A queue that has lost completions takes its queue pairs with it (IBA vol. 1, 11.6.3).
+/// Moves the queue pairs of a completion queue that has overrun to the error state (IBA vol. 1,
+/// 11.6.3).
 void Adapters::stop_with_cq(std::uint32_t cq) {
     for (const auto& queue_pair : pairs_) {
         if (queue_pair == nullptr ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests on their way from programs' rings into the adapters.
+// Fetches requests from programs' rings and posts them to the HCAs.
 #include <algorithm>
 
 #include "runtime/carrier/adapters.h"
@@ -12,7 +12,8 @@ namespace {
 using live::QpState;
 using live::QpType;
 
-/// A receive request's name in the HCA: its token below, above it whose it is.
+/// Returns the wr_id by which the HCA knows a receive request: its token in the lower half; in the
+/// upper half the index of the shared receive queue + 1, or 0 if it is a queue pair's own.
 constexpr std::uint64_t name_of(std::uint32_t srq_plus_1, std::uint32_t token) {
     return std::uint64_t{srq_plus_1} << 32 | token;
 }
@@ -56,7 +57,7 @@ void Adapters::handle_packet(std::uint32_t hca, const wire::PacketHeaders& heade
 
 void Adapters::fetch_sends(Pair& queue_pair) {
     const live::SendRing& ring = record(queue_pair).sq;
-    // A program that resets its queue pair begins its ring anew a little later than we.
+    // A program that resets its queue pair resets its ring a little later than the carrier does.
     if (ring.ring_off == 0 || record(queue_pair).state.load() < QpState::kRts) {
         return;
     }
@@ -102,17 +103,17 @@ bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
     if (record(queue_pair).type == QpType::kUd && is_multicast(posted.to.dlid)) {
         wire::PacketHeaders headers;
         headers.lrh.dlid = posted.to.dlid;
-        before_packet(ports_[queue_pair.hca], headers);  // Its own listeners hear it at once.
+        before_packet(ports_[queue_pair.hca], headers);  // Listeners at this HCA get it at once.
     }
     switch (hcas_[queue_pair.hca]->post_send(queue_pair.qpn, wr)) {
         case hca::PostError::kOk:
             return true;
         case hca::PostError::kFull:
-            return false;  // Its library lets no more pass than there is room for.
+            return false;  // A program's library posts no more requests than there is room for.
         case hca::PostError::kInvalid:
             break;
     }
-    // The program's library let it pass, and the HCA does not know it.
+    // The program's library has accepted a request that the HCA refuses.
     complete(hca::CqId{ring.cq},
              {.wr_id = at,
               .qpn = queue_pair.qpn,
@@ -146,7 +147,7 @@ void Adapters::fetch_receives(Shared& queue) {
     if (!queue.receives.has_more()) {
         return;
     }
-    // Its owner may be moving it to a larger place.
+    // The owner may be moving the ring to a larger place.
     if (!live::shm_lock(process_.arena, ring.lock, process_.lock_word).taken) {
         return;
     }

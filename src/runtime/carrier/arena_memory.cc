@@ -13,7 +13,7 @@ using live::MrShared;
 
 namespace {
 
-/// Packets that are gathered at the same time, at most, times their size.
+/// Room for all packets that may be gathered at the same time.
 constexpr std::size_t kBounceBytes = 64 * 1024;
 
 }  // namespace
@@ -62,7 +62,7 @@ bool ArenaMemory::invalidate(std::uint32_t rkey, hca::Pd pd, Qpn at) {
 bool ArenaMemory::bind(const hca::BindRequest& request, hca::Pd pd, Qpn by) {
     const std::uint32_t window = request.new_key >> 8;
     const std::uint32_t region = request.mr_lkey;
-    // The program that posted it may have deallocated the window since.
+    // The program that posted the request may have deallocated the window since.
     if (window >= live::kMrsMax || region >= live::kMrsMax ||
         process_.arena.mrs[window].key.load(std::memory_order_acquire) == 0) {
         return false;

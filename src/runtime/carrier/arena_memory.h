@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The memory of all programs, as their HCAs reach it: keys in the arena's table, bytes in the
-// arena, in another process, or behind its helper (remote.h). The caller holds a hazard.
+// The memory of all programs, as their HCAs reach it: keys are in the arena's table, bytes in the
+// arena, in another process, or behind that process's helper (remote.h). The caller must hold a
+// hazard.
 
 #include <cstdint>
 #include <vector>
@@ -12,9 +13,10 @@
 
 namespace softib::carrier {
 
-/// By these the carrier's own queue pairs (SHARP) reach its own memory. No program's queue pair has
-/// this protection domain.
+/// The protection domain of the carrier's own queue pairs (SHARP), which use the carrier's memory.
+/// No program's queue pair has it.
 inline constexpr hca::Pd kOwnPd{UINT32_MAX};
+/// The L_Key by which the carrier's own queue pairs reach the carrier's memory.
 inline constexpr std::uint32_t kOwnKey = UINT32_MAX;
 
 class ArenaMemory final : public hca::Memory {
@@ -39,8 +41,8 @@ class ArenaMemory final : public hca::Memory {
     hca::Place place(const live::MrShared& mr, std::uint64_t addr, std::uint32_t length) const;
 
     live::Process& process_;
-    mutable std::vector<std::uint8_t> bounce_;  ///< What was read from elsewhere, round and round.
-    mutable std::size_t bounce_at_ = 0;
+    mutable std::vector<std::uint8_t> bounce_;  ///< Ring of bytes read from outside the arena.
+    mutable std::size_t bounce_at_ = 0;         ///< Where the next bytes go in bounce_.
 };
 
 }  // namespace softib::carrier

@@ -32,9 +32,11 @@ constexpr std::uint32_t kEventsAtOnce = 512;
 constexpr std::uint64_t kSettleNs = 500'000'000;  ///< See Engine::settle_credits.
 constexpr std::uint64_t kCountsNs = 20'000'000;
 constexpr std::uint64_t kSpinNs = 50'000;
-/// After this long without work, memory that the work took goes back to the machine.
+/// After this long without work, the carrier gives memory that it does not need back to the
+/// machine.
 constexpr std::uint64_t kKeepMemoryNs = 1'000'000'000;
-/// The other end of a trunk has cores of its own, and each sleep costs both ends time.
+/// How long a carrier with trunks spins: the other end of a trunk has cores of its own, and each
+/// sleep costs both ends time.
 constexpr std::uint64_t kSpinTrunkNs = 200'000;
 
 net::PlantConfig plant_config() {
@@ -110,11 +112,12 @@ class Carrier {
   private:
     /// Does one round of work. Returns false if there was nothing to do.
     bool work() {
-        // What rings from here on keeps the carrier from sleeping: this round may miss it.
+        // A bell that rings from here on keeps the carrier from sleeping: this round may miss it.
         bell_ = arena_.header->carrier_doorbell.load();
-        // Before the hazard: it asks the daemon, which may be waiting for the end of one.
+        // No hazard is set yet: follow() asks the daemon, which may be waiting for one to end.
         sharp_.follow();
-        // Each round's hazard is another, so that who waits for the end of one sees it.
+        // Each round has a hazard of another value, so that a process that waits for one to end
+        // sees its end.
         stripe_.hazard.store(live::kHazardBusy | live::kHazardAnyOwner | ++round_ << 33,
                              std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -147,7 +150,7 @@ class Carrier {
         return busy;
     }
 
-    /// What others have written since the last round.
+    /// Reads what other processes have written into the arena since the last round.
     void follow() {
         const live::ArenaHeader& header = *arena_.header;
         if (const auto deaths = header.death_generation.load(std::memory_order_acquire);
@@ -192,14 +195,14 @@ class Carrier {
         }
     }
 
-    /// Ethernet has cables of its own.
+    /// Looks for cables with too many errors. There are none on Ethernet (roce_cable.h).
     void look_at_links(std::uint64_t now) {
         if (roce_ == nullptr) {
             links_.look(net_, now);
         }
     }
 
-    /// Sleeps until a bell rings or time brings something.
+    /// Sleeps until a bell rings or something is due.
     void rest(std::uint64_t now) {
         constexpr std::uint64_t kShort = 50'000;
         if (!net_.idle() || !net_.settle_credits()) {
@@ -210,12 +213,12 @@ class Carrier {
         look_at_links(now);
         counted_ns_ = now;
         if (roce_ != nullptr && !roce_->watch()) {
-            live::carrier_sleep(arena_,
-                                kShort);  // The kernel has no room for the datagrams that wait.
+            // The kernel has no room for the datagrams that wait.
+            live::carrier_sleep(arena_, kShort);
             return;
         }
         if (trunks_ != nullptr && !trunks_->watch()) {
-            live::carrier_sleep(arena_, kShort);  // The peer has no room for it.
+            live::carrier_sleep(arena_, kShort);  // The peer has no room for datagrams that wait.
             return;
         }
         const std::uint64_t due =
@@ -228,7 +231,8 @@ class Carrier {
                             bell_);
     }
 
-    /// Returns when it is due again. The allocator keeps what was freed, unless it is told.
+    /// Gives free memory back to the machine after kKeepMemoryNs without work, since the allocator
+    /// would keep it. Returns when this function must be called again.
     std::uint64_t give_back(std::uint64_t now) {
         if (std::exchange(worked_, false)) {
             give_back_ns_ = now + kKeepMemoryNs;
@@ -255,13 +259,13 @@ class Carrier {
     std::uint64_t start_ns_;
     std::uint64_t spin_ns_;
     std::uint64_t round_ = 0;
-    std::uint32_t bell_ = 0;  ///< The doorbell before the last round.
+    std::uint32_t bell_ = 0;  ///< Value of the doorbell when the last round began.
     std::uint64_t deaths_ = 0;
     std::uint64_t routes_ = 0;
     std::uint64_t groups_ = 0;
     std::uint64_t settled_ns_ = 0;
     std::uint64_t counted_ns_ = 0;
-    bool worked_ = true;  ///< Since give_back() was last asked.
+    bool worked_ = true;  ///< Whether there was work since the last call of give_back().
     std::uint64_t give_back_ns_ = hca::kNever;
 };
 
@@ -278,7 +282,7 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
     if (auto started = carrier.start(options.trunks); !started) {
         return started;
     }
-    // Calls to a predecessor are its own; who made one finds that it has ended.
+    // Calls to an earlier carrier are dropped; the programs that made them find that it has ended.
     for (auto& calls : process->arena.bells->calls) {
         calls.store(0);
     }

@@ -30,8 +30,9 @@ bool LaneTables::is_new(const live::PortLanes& lanes) {
     return moved;
 }
 
-/// A lane that is not in operation takes nothing (IBA vol. 1, 7.6.6). Where no manager has said
-/// anything yet, levels are spread over those that are.
+/// Returns the lane of each service level. A level whose lane is not operational gets VL 15, which
+/// takes no data (IBA vol. 1, 7.6.6). Before a manager has written a mapping, levels are spread
+/// over the operational lanes.
 LaneTables::Row LaneTables::row_of(const live::PortLanes& lanes, const live::SlRow& row) {
     const std::uint8_t operational =
         operational_lanes(lanes.operational_vls.load(std::memory_order_relaxed));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Copies what managers wrote of a port from the arena to the network: which service level takes
-// which lane, how lanes take turns, how many errors a cable may make, how long packets wait, when
-// they are marked, how HCAs slow down, and among which ports switches choose.
+// Copies what managers have written about a port from the arena to the network: SL2VL mapping, VL
+// arbitration, limits of errors and of waiting, congestion marking (FECN), injection control of
+// HCAs, and the ports among which adaptive routing chooses.
 
 #include <array>
 #include <cstdint>
@@ -16,22 +16,24 @@
 
 namespace softib::carrier {
 
-/// As many as the agents of all nodes say that their ports have (agent::NodeSpec).
+/// Data VLs of each port, as many as the agents of all nodes report (agent::NodeSpec).
 inline constexpr std::uint8_t kDataVls = 8;
 
 class LaneTables {
   public:
     explicit LaneTables(const live::Arena& arena);
 
-    /// Brings the network up to date with what was written of a port since the last time.
+    /// Copies what was written about an HCA's port since the last call.
     void read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hca);
-    /// `port_index`: into the arena's table.
+    /// Copies what was written about a switch port since the last call. `port_index` is its index
+    /// in the arena's table.
     void read_switch_port(net::Engine& net, std::uint32_t node, std::uint8_t port,
                           std::uint32_t port_index);
 
-    /// Among which ports a switch may choose.
+    /// Copies the ports among which a switch may choose, if they were written since the last call.
     void read_adaptive(net::Engine& net, std::uint32_t node, std::uint32_t sw);
-    /// How an HCA slows down, if that was written since the last time.
+    /// Returns the injection control of an HCA; std::nullopt if it was not written since the last
+    /// call.
     std::optional<link::InjectionControl> read_injection(std::uint32_t hca);
 
   private:
@@ -41,12 +43,12 @@ class LaneTables {
     static void set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& lanes);
 
     const live::Arena& arena_;
-    std::vector<std::uint32_t> read_;             ///< Generations, in the order of Arena::lanes.
-    std::vector<std::uint32_t> injections_read_;  ///< The same, by HCA.
-    std::vector<std::uint32_t> adaptive_read_;    ///< The same, by switch.
+    std::vector<std::uint32_t> read_;  ///< Generations last read, in the order of Arena::lanes.
+    std::vector<std::uint32_t> injections_read_;  ///< Generations last read, by HCA.
+    std::vector<std::uint32_t> adaptive_read_;    ///< Generations last read, by switch.
 };
 
-/// Returns the number of data lanes for a code as in PortInfo.OperationalVLs; 0: all.
+/// Returns the number of data lanes for a code of PortInfo:OperationalVLs; kDataVls for code 0.
 std::uint8_t operational_lanes(std::uint8_t code);
 
 }  // namespace softib::carrier

@@ -31,7 +31,8 @@ void LinkWatch::look(const net::Engine& net, std::uint64_t now_ns) {
     }
 }
 
-/// A cable that loses everything loses flow control packets too.
+/// Reports the trap of a port to which no flow control packets come: a cable that loses everything
+/// loses these too.
 void LinkWatch::look_for_silence(const net::Engine& net, std::uint32_t port, Seen& seen,
                                  std::uint64_t now_ns) {
     if (!net.loses_all(net.peer(port)) || !net.link_up(port)) {

@@ -18,22 +18,22 @@ class LinkWatch {
   public:
     explicit LinkWatch(Watchers& watchers) : watchers_(watchers) {}
 
-    /// At least every now and then while packets move, and at next_ns().
+    /// Looks at all ports. Must be called from time to time while packets move, and at next_ns().
     void look(const net::Engine& net, std::uint64_t now_ns);
-    /// When a watchdog will bark, as things are.
+    /// Returns when the next flow control watchdog will expire; kNever if none is running.
     std::uint64_t next_ns() const { return next_ns_; }
 
   private:
     struct Seen {
         std::uint64_t integrity_errors = 0;
-        std::uint64_t deaf_since_ns = 0;  ///< No flow control packet comes in; 0: they do.
-        bool barked = false;
+        std::uint64_t deaf_since_ns = 0;  ///< Since when no flow control packets come; 0: they do.
+        bool barked = false;              ///< Whether the watchdog's trap has been reported.
     };
     void look_for_silence(const net::Engine& net, std::uint32_t port, Seen& seen,
                           std::uint64_t now_ns);
 
     Watchers& watchers_;
-    std::vector<Seen> seen_;  ///< By port of the network.
+    std::vector<Seen> seen_;  ///< What was seen at each port of the network.
     std::uint64_t next_ns_ = hca::kNever;
 };
 

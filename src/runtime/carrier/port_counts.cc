@@ -10,7 +10,7 @@ namespace {
 using Totals = live::PortTotals;
 using Counts = counters::PortCounts;
 
-/// Adds what came since the last time, and returns it.
+/// Adds what was counted since the last call to a total, and returns it.
 std::uint64_t add(std::atomic<std::uint64_t>& total, std::uint64_t value, std::uint64_t& written) {
     const std::uint64_t more = value - std::exchange(written, value);
     if (more != 0) {
@@ -55,7 +55,7 @@ void PortCountWriter::write(const net::Engine& net, Adapters& adapters) {
     }
     for (std::uint32_t i = 0; i < adapters.size(); ++i) {
         if (header.link_layer == hca::LinkLayer::kInfiniBand) {
-            // On Ethernet RoceWire counts.
+            // On Ethernet, RoceWire counts packets.
             add(arena_.hcas[i].totals, net.counts(adapters.port(i)), written_[i]);
         }
         write_violations(i, adapters.hca(i));

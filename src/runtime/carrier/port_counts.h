@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the network's ports have counted, brought to the totals in the arena, where agents read. It
-// is added to what stands there: an earlier carrier's counts stay.
+// Adds what the network's ports have counted to the totals in the arena, where agents read them.
+// The counts of an earlier carrier stay.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,8 @@ class PortCountWriter {
         : arena_(arena), tables_(tables) {}
 
     void write(const net::Engine& net, Adapters& adapters);
-    /// Those by lane and service level, which are many: only when somebody asks.
+    /// Adds the counts by lane and service level. They are many, so this is done only when an agent
+    /// asks for them.
     void write_lanes(const net::Engine& net);
 
   private:
@@ -31,7 +32,8 @@ class PortCountWriter {
 
     const live::Arena& arena_;
     const Tables& tables_;
-    // What was brought there so far. Ports in the order of the arena, those of HCAs first.
+    // The counts that have been added so far. Ports are in the order of the arena, those of HCAs
+    // first.
     std::vector<counters::PortCounts> written_;
     std::vector<counters::LaneCounts> lanes_written_;
     std::vector<std::array<std::uint64_t, 3>> violations_written_;

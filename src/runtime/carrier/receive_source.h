@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Receive requests on their way from a program's ring to its HCA, with the program's wr_id for the
-// time when they complete.
+// Fetches receive requests from a program's ring for its HCA, and keeps the program's wr_id of each
+// until it completes.
 
 #include <cstdint>
 #include <span>
@@ -14,6 +14,7 @@ namespace softib::carrier {
 
 class ReceiveSource {
   public:
+    /// What a request's completion needs.
     struct Token {
         std::uint64_t wr_id = 0;
         std::uint32_t wqe_index = 0;
@@ -23,17 +24,19 @@ class ReceiveSource {
 
     bool exists() const { return ring_ != nullptr; }
     bool has_more() const { return ring_->tail.load(std::memory_order_acquire) != fetched_; }
-    /// Hands what was posted to `post(token, sges)`, as long as that takes it.
+    /// Calls `post(token, sges)` for each request that the program has posted, until it returns
+    /// false.
     template <typename Post>
     void fetch(const live::Arena& arena, Post&& post);
-    /// `waiting`: requests that the HCA has not begun to fill; the others' slots are free.
+    /// Frees the ring's slots of all fetched requests but the last `waiting`, which the HCA has not
+    /// begun to fill.
     void release(std::uint32_t waiting) {
         const std::uint32_t head = fetched_ - waiting;
         if (ring_->head.load(std::memory_order_relaxed) != head) {
             ring_->head.store(head, std::memory_order_release);
         }
     }
-    /// A request is complete.
+    /// Returns what was kept of a request that is complete.
     Token take(std::uint32_t token) {
         if (token >= tokens_.size()) {
             return {};
@@ -41,6 +44,7 @@ class ReceiveSource {
         free_.push_back(token);
         return tokens_[token];
     }
+    /// Begins with an empty ring again.
     void reset() {
         fetched_ = 0;
         tokens_.clear();
@@ -51,16 +55,16 @@ class ReceiveSource {
     std::uint32_t keep(const Token& token);
 
     live::RecvRing* ring_;
-    std::uint32_t fetched_ = 0;
-    std::vector<Token> tokens_;
-    std::vector<std::uint32_t> free_;
+    std::uint32_t fetched_ = 0;        ///< Number of requests fetched.
+    std::vector<Token> tokens_;        ///< What was kept of requests, by token.
+    std::vector<std::uint32_t> free_;  ///< Tokens that are not in use.
 };
 
 template <typename Post>
 void ReceiveSource::fetch(const live::Arena& arena, Post&& post) {
     const std::uint32_t tail = ring_->tail.load(std::memory_order_acquire);
     for (; fetched_ != tail; ++fetched_) {
-        // What stands there is a program's word.
+        // A program has written this entry, which may be nonsense.
         const auto& wqe = *arena.at<live::RecvWqe>(
             ring_->ring_off + std::uint64_t{fetched_ & ring_->mask} * ring_->stride_bytes);
         const std::uint32_t sges = wqe.num_sge <= ring_->sges_max ? wqe.num_sge : 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 // Wakes the carrier when a datagram arrives while it sleeps. The carrier sleeps on a word in the
-// arena, which a socket cannot write: a thread looks at the sockets meanwhile. It looks once each
-// time it is told to, so that it does not disturb a carrier at work.
+// arena, which a socket cannot write, so a thread waits for the sockets meanwhile. It waits only
+// once each time it is armed, so that it does not disturb a carrier at work.
 
 #include <atomic>
 #include <cstdint>
@@ -15,10 +15,11 @@ namespace softib::carrier {
 
 class SocketWatch {
   public:
-    /// `epoll_fd` has all sockets; both outlive the watch, which lives as long as the process.
+    /// `epoll_fd` has all sockets. Both arguments must outlive the watch, which lives as long as
+    /// the process.
     SocketWatch(const live::Arena& arena, int epoll_fd);
 
-    /// The next datagram, or one that waits already, wakes the carrier.
+    /// Lets the next datagram, or one that waits already, wake the carrier.
     void arm();
 
   private:

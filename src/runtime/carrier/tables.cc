@@ -74,7 +74,7 @@ void Tables::set_state(net::Engine& net, std::uint32_t port, PortState state) {
     }
 }
 
-/// What was asked for of one direction; both have the same speed.
+/// Sets errors, delay and speed of one direction of a link.
 void Tables::set_link(net::Engine& net, std::uint32_t port, const live::LinkFaults& faults) {
     if (!net.connected(port)) {
         return;
@@ -116,7 +116,7 @@ void Tables::read_routes(net::Engine& net, std::uint32_t sw) {
         const std::uint8_t port = arena_.lft(sw, dlid).load(std::memory_order_relaxed);
         if (port != known[lid]) {
             known[lid] = port;
-            // A port that is not there leads nowhere.
+            // A route to a port that does not exist or has no cable leads nowhere.
             const bool exists = port < net.ports_of(switch_nodes_[sw]) &&
                                 net.connected(net.port_of(switch_nodes_[sw], port));
             net.set_route(switch_nodes_[sw], dlid, exists ? port : net::kNoPath);

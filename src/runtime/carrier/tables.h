@@ -22,8 +22,9 @@ class Tables {
 
     /// Returns the network's port of each HCA, in the arena's order.
     std::vector<std::uint32_t> hca_ports(const net::Plant& plant) const;
-    /// The same of trunks, in the fabric's order: their far ends.
+    /// Returns the network's port at the far end of each trunk, in the fabric's order.
     std::vector<std::uint32_t> trunk_ports(const net::Plant& plant) const;
+    /// Returns where each port of the network is in the arena.
     std::vector<Watchers::Place> places(const net::Plant& plant) const;
     std::uint32_t switch_node(std::uint32_t sw) const { return switch_nodes_[sw]; }
     std::uint32_t hca_node(std::uint32_t hca) const { return hca_nodes_[hca]; }
@@ -40,14 +41,14 @@ class Tables {
 
     const live::Arena& arena_;
     LaneTables lanes_;
-    std::vector<std::uint32_t> hca_nodes_;     ///< By HCA of the arena: the fabric's node.
-    std::vector<std::uint32_t> switch_nodes_;  ///< The same of switches.
-    std::vector<topo::NodeIndex> trunk_nodes_;
-    std::vector<std::uint8_t> is_trunk_;  ///< By port of the network; empty: not looked at yet.
-    std::vector<std::vector<std::uint8_t>> routes_;  ///< As last read, by switch and LID.
-    double speed_;                         ///< Speed of all links, as a part of their own.
-    std::vector<std::uint32_t> block_ps_;  ///< By port of the network: as it was built,
-    std::vector<std::uint8_t> guarded_;    ///< and whether it looks at partitions.
+    std::vector<std::uint32_t> hca_nodes_;      ///< The fabric's nodes, by HCA of the arena.
+    std::vector<std::uint32_t> switch_nodes_;   ///< The fabric's nodes, by switch of the arena.
+    std::vector<topo::NodeIndex> trunk_nodes_;  ///< The fabric's nodes at far ends of trunks.
+    std::vector<std::uint8_t> is_trunk_;  ///< Far ends of trunks, by port; empty before read().
+    std::vector<std::vector<std::uint8_t>> routes_;  ///< Routes as last read, by switch and LID.
+    double speed_;  ///< Speed of all links, as a fraction of their nominal speed.
+    std::vector<std::uint32_t> block_ps_;  ///< Nominal time of a block of 64 bytes, by port.
+    std::vector<std::uint8_t> guarded_;    ///< Which P_Key checks a port makes, by port.
 };
 
 }  // namespace softib::carrier

@@ -32,7 +32,7 @@ void Watchers::show(std::uint32_t port, const net::Packet& packet,
         return;
     }
     if ((packet.flags & net::packet_flag::kBad) != 0) {
-        bytes_[*length - 1] ^= 0xFF;  // Broken on its way: its last check sum says so.
+        bytes_[*length - 1] ^= 0xFF;  // A packet that was broken on its way has a wrong VCRC.
     }
     put(taps, std::span(bytes_).first(*length));
 }

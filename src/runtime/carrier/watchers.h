@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Watchers of packets: captures get copies of them, and the daemon is told of packets that were
-// refused for their keys and of bad cables, for the traps of the ports that saw them.
+// Copies packets to captures, and reports packets with bad keys and bad cables to the daemon, which
+// sends the traps of the ports that saw them.
 
 #include <cstdint>
 #include <span>
@@ -18,21 +18,24 @@ class Watchers {
   public:
     explicit Watchers(live::Process& process) : process_(process) {}
 
-    /// Where a port of the network stands in the arena.
+    /// Where a port of the network is in the arena.
     struct Place {
         bool is_switch = false;
-        std::uint32_t index = UINT32_MAX;  ///< Into the arena's switch ports or HCAs.
+        std::uint32_t index = UINT32_MAX;  ///< Index in the arena's switch ports or HCAs.
     };
+    /// Sets the places of all ports of the network.
     void set_places(std::vector<Place> places) { places_ = std::move(places); }
 
+    /// Copies a packet to the captures at a port.
     void show(std::uint32_t port, const net::Packet& packet, const net::TransportHosts::Body& body);
-    /// Bit n of `taps`: capture n gets it.
+    /// Copies a packet to capture n for each bit n of `taps`.
     void put(std::uint32_t taps, std::span<const std::uint8_t> bytes);
-    /// By a switch.
+    /// Reports a packet that a switch port has refused for its P_Key.
     void tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers);
-    /// The cable at a port is as bad as this trap says.
+    /// Reports that the cable at a port is bad, as the trap says.
     void tell_link(std::uint32_t port, std::uint16_t trap);
-    /// An HCA has handled a packet, and may have counted it as one with a bad key.
+    /// Reports a packet with a bad key. Must be called after an HCA has handled a packet, which it
+    /// may have counted as one.
     void look_for_violations(std::uint32_t index, const hca::Hca& hca,
                              const wire::PacketHeaders& headers);
     /// Ends the captures of processes that are gone.
@@ -48,7 +51,7 @@ class Watchers {
         std::uint64_t pkeys = 0;
         std::uint64_t qkeys = 0;
     };
-    std::vector<Violations> seen_;     ///< By HCA.
+    std::vector<Violations> seen_;     ///< Violations that were reported, by HCA.
     std::vector<std::uint8_t> bytes_;  ///< The packet that is being shown.
 };
 

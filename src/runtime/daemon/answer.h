@@ -15,7 +15,7 @@ class Answer {
   public:
     explicit Answer(Message& message) : message_(message) {}
 
-    /// Returns 0, or EMSGSIZE if the reply does not fit into a message.
+    /// Encodes the reply. Returns 0, or EMSGSIZE if it does not fit into a message.
     int operator()(const typename Request::Reply& reply) {
         if constexpr (CarriesFile<typename Request::Reply>) {
             file_ = reply.file;
@@ -23,7 +23,7 @@ class Answer {
         return encode(reply, message_) ? 0 : EMSGSIZE;
     }
 
-    /// The descriptor to pass along, or -1.
+    /// Returns the descriptor to send with the reply, or -1.
     int file() const { return file_; }
 
   private:

@@ -15,7 +15,7 @@ bool ArenaWriter::apply(agent::Mesh& mesh) {
     if (!update) {
         return false;
     }
-    // What was sent until now went by the routes that are in force until now.
+    // Packets that were sent before took the routes before the change.
     settle_all(arena_, kDaemonOwner);
     do {
         write(mesh, *update);
@@ -53,8 +53,8 @@ void ArenaWriter::own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef&
     }
 }
 
-/// Brings one node's writes to the arena, a function for each kind. What the direct path does not
-/// use is written for the carrier alone.
+/// Copies an update of one node to the arena, with a function for each kind of update. Values that
+/// the direct path does not use are for the carrier.
 struct ArenaWriter::Follower {
     ArenaWriter& self;
     const agent::Node& node;
@@ -141,7 +141,7 @@ void ArenaWriter::write_lft(const agent::Node& node, std::uint32_t index, std::u
         const std::uint8_t port = node.forward(dlid);
         arena_.lft(index, dlid).store(port, std::memory_order_relaxed);
         if (port != sw::kNoPath) {
-            // Perhaps that of a node behind a trunk.
+            // The LID may belong to a node behind a trunk.
             arena_.header->lid_max = std::max(arena_.header->lid_max, lid);
         }
     }
@@ -178,7 +178,7 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
         raise(index, state == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);
     }
     if (state != PortState::kActive || before != PortState::kActive) {
-        return;  // A program hears of the rest when the port comes up.
+        return;  // A program reads the other values when the port becomes active.
     }
     if (lid_moved) {
         raise(index, AsyncKind::kLidChange);
@@ -191,7 +191,8 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     }
 }
 
-/// A cable is all it takes: nobody manages the port, and it has no LID.
+/// Writes the state of an Ethernet port, which is active whenever it has a cable: it has no manager
+/// and no LID.
 void ArenaWriter::write_ethernet_port(std::uint32_t index, PortState state) {
     const PortState wanted = state == PortState::kDown ? PortState::kDown : PortState::kActive;
     if (arena_.hcas[index].state.exchange(wanted, std::memory_order_relaxed) != wanted) {
@@ -211,7 +212,8 @@ void ArenaWriter::write_guids(const agent::Node& node, std::uint32_t index) {
     }
 }
 
-/// An entry without ports that was never written is left alone: it takes no memory.
+/// Copies a block of a multicast forwarding table. An entry without ports that was never written is
+/// not touched, so that it takes no memory.
 void ArenaWriter::write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block) {
     const std::uint32_t first = std::uint32_t{block} * agent::kMftBlock;
     for (std::uint32_t entry = first; entry < first + agent::kMftBlock && entry < kMftEntries;

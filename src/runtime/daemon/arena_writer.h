@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Brings what managers wrote into the nodes to the arena, where the data path reads it, and tells
-// programs what happened to their ports.
+// Copies what managers wrote into the nodes of the mesh to the arena, where the data path reads it,
+// and raises the asynchronous events of programs' ports.
 
 #include <cstdint>
 #include <span>
@@ -17,14 +17,15 @@ namespace softib::live {
 
 class ArenaWriter {
   public:
-    /// `places`: by mesh node, where it stands in the arena.
+    /// `places` has, for each node of the mesh, its place in the arena.
     ArenaWriter(const Arena& arena, ChannelWriter& events, std::vector<NodeRef> places)
         : arena_(arena), events_(events), places_(std::move(places)) {}
 
-    /// Takes all changes of the mesh; true when there were any.
+    /// Copies all changes of the mesh. Returns whether there were any.
     bool apply(agent::Mesh& mesh);
 
-    /// While no adapter runs, programs see their ports down, whatever state the nodes have.
+    /// Says whether the HCAs of programs run, which on the packet path needs a carrier. While they
+    /// do not, programs see their ports down, whatever state the nodes have.
     void set_adapters_run(const agent::Mesh& mesh, bool run);
     bool adapters_run() const { return adapters_run_; }
 
@@ -32,6 +33,7 @@ class ArenaWriter {
     const NodeRef& place(agent::NodeId id) const { return places_[id]; }
 
   private:
+    /// Returns the state in which programs see a port.
     PortState shown(const wire::PortInfo& info) const;
     struct Follower;
     void write(const agent::Mesh& mesh, const agent::NodeUpdate& entry);
@@ -42,6 +44,7 @@ class ArenaWriter {
     void write_guids(const agent::Node& node, std::uint32_t index);
     void write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block);
     void write_switch_port(const agent::Node& node, std::uint32_t index, std::uint8_t port);
+    /// Writes the owner of the LIDs of a port.
     void own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef& owner);
     void raise(std::uint32_t hca, AsyncKind kind);
 

@@ -13,7 +13,7 @@ namespace softib::live {
 
 namespace {
 
-/// Where each node of the graph stands in the arena's tables.
+/// The place of each node of the fabric in the arena's tables, and the sizes of these.
 struct Placement {
     std::vector<NodeRef> by_node;
     ArenaSizes sizes;
@@ -115,13 +115,13 @@ void write_switches(const Arena& arena, const topo::Fabric& fabric, const Placem
         record.port_count = static_cast<std::uint16_t>(node.ports.size());
         for (const topo::PortLink& link : node.ports) {
             SwitchPortRecord& port = arena.switch_ports[next_port++];
-            // A router has no place here: no program runs on it.
+            // A router has no place in the arena, since no program runs on it.
             port.peer = link.peer == topo::kNoNode ? NodeRef{} : placement.by_node[link.peer.value];
             port.peer_port = link.peer_port.value;
             port.generation = static_cast<std::uint8_t>(link.generation);
             port.state.store(PortState::kDown, std::memory_order_relaxed);
         }
-        // Port 0 is the switch's own management port: no cable, always up.
+        // Port 0 is the switch's own management port, which has no cable and is always active.
         arena.switch_ports[record.port_first].state.store(PortState::kActive,
                                                           std::memory_order_relaxed);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Writes a fabric into a new arena: hosts, adapters, switches and cables, as they are when the
-// power has just come on. Ports are down and no table leads anywhere; what the nodes' managers
-// write later, an ArenaWriter brings here.
+// Writes a fabric into a new arena: hosts, HCAs, switches and cables, as they are at power-up.
+// Ports are down and forwarding tables are empty; an ArenaWriter copies here what managers write
+// later.
 
 #include <cstdint>
 #include <vector>
@@ -17,15 +17,16 @@ namespace softib::live {
 struct BuildOptions {
     std::uint64_t arena_bytes = arena_bytes_default();
     DataPath data_path = DataPath::kDirect;
-    std::vector<spec::EthernetPort>
-        ethernet_ports{};  ///< Of each HCA; empty: they are on InfiniBand.
+    /// An Ethernet port for each HCA; empty: the fabric is InfiniBand.
+    std::vector<spec::EthernetPort> ethernet_ports{};
 };
 
-/// HCAs stand in the order of their hosts, switches in node order. On failure base is nullptr and
-/// errno is set; ENAMETOOLONG: a name does not fit its record.
+/// Makes an arena with HCAs in the order of their hosts, and switches in node order. On failure
+/// returns an arena with base == nullptr, and sets errno (ENAMETOOLONG: a name does not fit its
+/// record).
 Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options);
 
-/// Where each node of the fabric stands in the arena's tables, by node index.
+/// Returns the place in the arena's tables of each node of the fabric, by node index.
 std::vector<NodeRef> place_nodes(const topo::Fabric& fabric);
 
 }  // namespace softib::live

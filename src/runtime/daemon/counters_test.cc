@@ -24,8 +24,8 @@ constexpr Owner kProgram = 3;
 constexpr std::uint64_t kPackets = 7;
 constexpr std::uint64_t kWords = 70;
 
-/// Two leaves with two hosts each, two spines, brought up by the manager; and queue pairs as
-/// programs leave them in the arena.
+/// A fabric of two leaves with two hosts each and two spines, which the manager has brought up,
+/// with queue pairs as programs write them into the arena.
 class Counting : public testing::Test {
   protected:
     Counting()
@@ -40,7 +40,7 @@ class Counting : public testing::Test {
 
     Lid lid_of(std::uint32_t hca) const { return Lid{arena.hcas[hca].lid.load()}; }
 
-    /// A datagram queue pair with flows to a LID, in both places where it may have one.
+    /// Makes a datagram queue pair with two flows to a LID: first_flow, and one in its FlowTable.
     QpShared& send(std::uint32_t hca, Lid dlid) {
         const std::uint32_t index = 2 * kBatchEntries + made;
         const std::uint64_t off = arena.header->chunks_off + made * FlowTable::bytes(4);
@@ -63,7 +63,8 @@ class Counting : public testing::Test {
         return qp;
     }
 
-    /// As a program asks for it, from the port's QP1.
+    /// Joins a multicast group as a program does, by a MAD to the SA from the port's QP1. Returns
+    /// its MLID.
     Lid join(std::uint32_t hca) {
         wire::McMemberRecord record;
         record.mgid.bytes[0] = 0xFF;
@@ -287,7 +288,7 @@ TEST_F(Counting, WhatASwitchPortKeepsOutIsCountedThereAndGoesNoFurther) {
     }
     EXPECT_EQ(touched, 1U) << "it came in and went nowhere";
 
-    arena.hcas[0].pkeys[0] = 0x0010;  // A limited member's.
+    arena.hcas[0].pkeys[0] = 0x0010;  // The P_Key of a limited member.
     send(0, lid_of(3));
     settle_all(arena, kDaemonOwner);
     EXPECT_EQ(hca(3).rcv_packets, 2 * kPackets);

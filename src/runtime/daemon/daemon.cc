@@ -46,7 +46,7 @@ std::string error_text(int error) {
     return std::generic_category().message(error);
 }
 
-/// Binds by way of the directory's descriptor, so that the length of its path does not matter.
+/// Binds a socket in a directory, through the directory's descriptor, so that its path may be long.
 bool bind_in(int fd, const std::string& dir) {
     const int dir_fd = open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0) {
@@ -66,8 +66,8 @@ bool bind_in(int fd, const std::string& dir) {
     return bound;
 }
 
-/// What an earlier daemon's processes left. Those that outlived it raise events by their
-/// directories as before, and hold a lock on them.
+/// Removes the directories of ended processes of an earlier daemon. A process that has outlived
+/// that daemon still raises events through its directory, and holds a lock on it.
 void remove_dead_directories(const std::string& procs) {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(procs, ignored)) {
@@ -180,7 +180,7 @@ void Daemon::run() {
                     stopping_ = true;
                     break;
                 case kTagConnection:
-                    // An earlier event of this round may have closed it.
+                    // An earlier event of this round may have closed the connection.
                     if (const auto found = connections_.find(fd); found != connections_.end()) {
                         serve(*found->second);
                     }
@@ -229,7 +229,8 @@ void Daemon::accept_all() {
     }
 }
 
-/// Out of descriptors: whoever waits hears it, and does not wait for ever. False: nobody does.
+/// Refuses a waiting client when there are no descriptors, so that it does not wait forever.
+/// Returns false if no client waits.
 bool Daemon::turn_away() {
     Message message;
     message.status = errno;
@@ -286,8 +287,9 @@ void Daemon::drop(int fd) {
     connections_.erase(found);
 }
 
-/// Memory that a process still maps cannot be another's, whatever became of its connection. One
-/// that has executed another program maps nothing of it any more.
+/// Returns whether the process of a connection still maps the arena. Its memory must then not be
+/// given to another process, even if the connection is lost. A process that has executed another
+/// program no longer maps the arena.
 bool Daemon::lives_on(const Connection& connection) const {
     if (connection.owner == 0 || connection.pid_fd < 0) {
         return false;
@@ -338,7 +340,8 @@ void Daemon::reclaim_one() {
     }
 }
 
-/// A forked child may hold its parent's connection open; the process descriptor tells the truth.
+/// Closes the connection of a process that has ended. A forked child may keep its parent's
+/// connection open, so that only the pidfd shows the end of the parent.
 void Daemon::drop_if_process_ended(int fd) {
     const auto found = connections_.find(fd);
     if (found != connections_.end() && found->second->pid_fd >= 0) {

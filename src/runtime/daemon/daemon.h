@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The fabric's daemon: gives processes their slot and the arena, notices when they end, and is
-// the only writer of what all processes share (routes, links, P_Keys, multicast groups). It is
-// not in the data path, and sleeps while nobody asks for anything.
+// The fabric's daemon: gives processes their slot and the arena, notices when they end, and is the
+// only writer of what all processes share (routes, links, P_Keys, multicast groups). It is not in
+// the data path, and sleeps while there are no requests.
 //
-// One thread, one epoll. Whatever a client does wrong costs that client its connection and
-// nobody else anything: sockets never block the daemon, and there is a limit on everything.
+// One thread, one epoll. A client that does something wrong loses its connection and harms no other
+// client: sockets never block the daemon, and everything has a limit.
 
 #include <array>
 #include <cstdint>
@@ -38,9 +38,9 @@ inline constexpr std::size_t kConnectionsMax = 65536;  ///< A process may have s
 inline constexpr char kProcDirName[] = "proc";
 
 struct DaemonOptions {
-    std::string dir;       ///< The fabric's directory; exists.
-    int signal_fd = -1;    ///< signalfd: any signal that arrives ends the daemon.
-    int lifeline_fd = -1;  ///< End of file on it ends the daemon.
+    std::string dir;       ///< The fabric's directory, which must exist.
+    int signal_fd = -1;    ///< A signalfd; any signal that arrives there ends the daemon.
+    int lifeline_fd = -1;  ///< A descriptor on which end of file ends the daemon.
     ManagementOptions management{};
     AddressMap addresses{};
     spec::Trunks trunks{};
@@ -48,72 +48,75 @@ struct DaemonOptions {
 
 class Daemon {
   public:
-    /// The arena, built of this fabric, stays the caller's and outlives the daemon.
+    /// `arena` was built from `fabric`. It belongs to the caller and must outlive the daemon.
     Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions options);
     ~Daemon();
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
 
-    /// Brings the subnet up and opens the socket. The message of an error says what to do.
+    /// Brings the subnet up and opens the socket. The error is a text for the user.
     std::expected<void, std::string> start();
 
-    /// Starts a helper process and keeps it running for as long as the daemon serves. Started.
+    /// Starts a helper process and keeps it running as long as the daemon runs. Only after start().
     std::expected<void, std::string> supervise(HelperPlan plan);
-    /// Returns when none is left, nor what they held.
+    /// Ends all helper processes, and returns when all have ended.
     void end_helpers() { helpers_.end_all(); }
-    /// Calls `tell` once, when programs can use the fabric: with packets when the carrier carries
-    /// them for the first time, or has ended before.
+    /// Calls `tell` once, when programs can use the fabric. On the packet path that is when the
+    /// carrier first sends request::Carrying, or when it ends before.
     void when_ready(std::function<void()> tell);
-    /// The process that carries packets has ended.
+    /// Does what the end of the carrier requires.
     void carrier_ended();
-    /// Returns false if it runs and does not answer within a moment.
+    /// Returns false if the carrier runs and does not answer within a moment.
     bool carrier_answers() const;
 
-    /// Serves until a shutdown request, a signal, or the end of the lifeline. Connections stay
-    /// open until the Daemon is destroyed: who asked for the shutdown sees its end by that.
+    /// Serves until a shutdown request, a signal, or the end of the lifeline. Connections stay open
+    /// until the Daemon is destroyed: a client that asked for the shutdown sees its end by that.
     void run();
 
-    /// Directory of an attached process below the fabric's directory, where it keeps the FIFOs of
-    /// its event channels: proc/OWNER-INSTANCE.
+    /// Returns the directory of an attached process, proc/OWNER-INSTANCE in the fabric's directory,
+    /// where the process keeps the FIFOs of its event channels.
     static std::string proc_dir(const std::string& dir, Owner owner, std::uint64_t instance);
 
   private:
+    /// A netlink socket of a program.
     struct NetlinkSocket {
         std::string hosts;
         std::uint32_t port_id = 0;
-        std::deque<std::string> unsent{};  ///< Until the program has read what is before them.
+        std::deque<std::string> unsent{};  ///< Answers for which the socket has no room yet.
     };
 
     struct Connection {
         int fd = -1;
-        int pid_fd = -1;  ///< -1: not attached, or the kernel cannot tell us.
+        int pid_fd = -1;  ///< The client's pidfd; -1: not watched.
         std::uint32_t pid = 0;
         Owner owner = 0;  ///< 0: not attached.
         std::uint64_t instance = 0;
-        int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
-        std::uint32_t mad_hca = UINT32_MAX;      ///< Whose MADs it sends; none before MadOpen.
-        std::uint32_t manager_hca = UINT32_MAX;  ///< On which it says that it is a manager.
+        int refusal = 0;  ///< Not 0: the answer to its first request; then it is closed.
+        std::uint32_t mad_hca = UINT32_MAX;      ///< HCA of its MADs; UINT32_MAX: before MadOpen.
+        std::uint32_t manager_hca = UINT32_MAX;  ///< HCA whose IsSM bit it has set.
         bool uses_sharp = false;
-        bool uses_cm = false;  ///< For commands to a connection manager, or its events.
-        std::unique_ptr<NetlinkSocket> netlink{};  ///< It is a netlink socket of a program.
+        bool uses_cm = false;  ///< It is for commands to the CM, or for its events.
+        std::unique_ptr<NetlinkSocket> netlink{};  ///< Not null: it is a netlink socket.
     };
 
+    /// A process that has ended.
     struct Ended {
         Owner owner;
         std::uint64_t instance;
     };
 
-    // What an epoll event is about: a kind above, a descriptor below.
+    // Tags of epoll events: a kind in the upper 32 bits, and a descriptor in the lower.
     static constexpr std::uint64_t kTagListen = std::uint64_t{1} << 32;
     static constexpr std::uint64_t kTagEnd = std::uint64_t{2} << 32;
     static constexpr std::uint64_t kTagConnection = std::uint64_t{3} << 32;
     static constexpr std::uint64_t kTagProcess = std::uint64_t{4} << 32;
-    static constexpr std::uint64_t kTagTrunk = std::uint64_t{5} << 32;  ///< Of any trunk.
+    static constexpr std::uint64_t kTagTrunk = std::uint64_t{5} << 32;  ///< Any trunk.
     static constexpr std::uint64_t kTagHelpers = std::uint64_t{6} << 32;
     static constexpr std::uint64_t kTagKindMask = ~std::uint64_t{0xFFFFFFFF};
 
+    /// Waits for input on a descriptor from now on.
     bool watch(int fd, std::uint64_t tag);
-    /// Changes what is waited for on a connection.
+    /// Changes the epoll events that are waited for on a connection.
     void watch_for(const Connection& connection, std::uint32_t events);
     void accept_all();
     void accept_one(int fd);
@@ -126,21 +129,22 @@ class Daemon {
     void drop_if_process_ended(int fd);
     void watch_process(Connection& connection);
 
-    /// Closes a connection that sent something that is no message, or of another version.
+    /// Closes a connection that sent something other than a message of this version.
     void drop_unread(Connection& connection, const Message& message, int error);
     template <typename Request>
     void serve(Connection& connection, const Request& request);
     void send_reply(Connection& connection, const Message& message, int passed_fd);
     void refuse(Connection& connection, RequestId request, int error);
 
-    // One for each request (daemon_*.cc). They return 0 or the errno value that is the answer; one
-    // whose reply has fields gives them to `answer`.
+    // A handler for each request (daemon_*.cc). It returns 0 or an errno value, which becomes the
+    // status of the reply. If the reply has fields, it gives them to `answer`.
     int handle(Connection& connection, const request::Attach& request,
                Answer<request::Attach>& answer);
     int handle(Connection& connection, const request::Observe& request,
                Answer<request::Observe>& answer);
     int handle(Connection& connection, const request::McastAttach& request);
     int handle(Connection& connection, const request::McastDetach& request);
+    /// Calls the function of when_ready(), if it was not called yet.
     void be_ready();
     int handle(Connection& connection, const request::Carrying& request);
     int handle(Connection& connection, const request::SysfsRead& request,
@@ -192,39 +196,43 @@ class Daemon {
     std::string master_text() const;
     int tell_manager(const sm::Manager& manager, Answer<request::Manager>& answer) const;
     void send_mad(const Connection& connection, const Message& message, int passed_fd) const;
-    /// Hands out MADs and events if a part that makes some has changed. Called after whatever
-    /// happens, and before a request is answered.
+    /// Calls hand_out_mads() if a part that produces MADs has changed. Called after every epoll
+    /// event, and before a request is answered.
     void settle();
-    /// Lets managers and agents do what is due, and programs have what came for them.
+    /// Runs managers and agents until nothing is due, and sends programs the MADs and CM events
+    /// that came for them.
     void hand_out_mads();
+    /// Ends what a connection has with the CM, SHARP and MADs.
     void forget_mads(const Connection& connection);
     void hand_out_cm_events();
-    /// Takes requests from a netlink socket, and sends answers while the program reads them.
+    /// Takes a request from a netlink socket, and sends as many answers as the socket has room for.
     void serve_netlink(Connection& connection);
     std::vector<std::string> answer_netlink(const Connection& connection,
                                             std::string_view datagram);
     int wait_ms() const;
     std::expected<void, std::string> open_trunks();
-    /// Lets trunks come and go, and takes MADs from them and to them.
+    /// Notices trunks that come up and go down, and moves MADs between trunks and the mesh.
     void run_trunks();
+    /// Tells Management whether the other end of a trunk is there, if that has changed.
     void follow_trunk(std::size_t trunk);
 
     const Arena& arena_;
     DaemonOptions options_;
     McastTable mcast_;
     ChannelWriter events_;
-    bool changed_ = false;  ///< One of the next four was.
+    bool changed_ = false;  ///< Whether one of the next four was changed.
     Marked<Management> management_;
     Marked<MadClients> clients_;
     Marked<CmClients> cm_;
     Marked<SharpClients> sharp_;
-    std::unordered_map<std::uint32_t, std::uint32_t> managers_;  ///< By HCA: who says so.
+    /// For each HCA, how many connections have set its IsSM bit.
+    std::unordered_map<std::uint32_t, std::uint32_t> managers_;
     std::uint64_t next_management_ns_ = 0;
     struct Trunk {
         std::unique_ptr<TrunkSocket> socket;
         bool up = false;
-        std::uint64_t sessions = 0;         ///< That its socket has seen.
-        std::uint64_t refused_to_tell = 1;  ///< So many refused datagrams are worth a line.
+        std::uint64_t sessions = 0;         ///< Session::sessions() when it came up.
+        std::uint64_t refused_to_tell = 1;  ///< Refused datagrams that cause the next warning.
     };
     std::vector<Trunk> trunks_;
     std::uint64_t next_trunk_ns_ = UINT64_MAX;
@@ -232,13 +240,13 @@ class Daemon {
     Supervisor helpers_;
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
-    int spare_fd_ = -1;  ///< Given up to answer a connection when there is no other.
+    int spare_fd_ = -1;  ///< Closed to make room for turn_away().
     bool stopping_ = false;
-    /// Ended processes that still hold their slot. Freeing takes milliseconds, so it is done one
-    /// at a time, after whoever waits for an answer.
+    /// Ended processes that still have their slot. Freeing one takes milliseconds, so the daemon
+    /// frees one at a time, after it has answered waiting clients.
     std::deque<Ended> dying_;
-    /// Those whose memory a stopped peer may still be copying to; tried again whenever another
-    /// process leaves, which is when that peer does at the latest.
+    /// Ended processes whose memory a stopped peer may still be copying to. The daemon tries to
+    /// free them again whenever a process leaves, at the latest when the stopped peer does.
     std::vector<Ended> quarantined_;
     std::unordered_map<int, std::unique_ptr<Connection>> connections_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's side of connection management: from connections to CmClients and back.
+// The daemon's side of the CM: passes commands to CmClients, and events to programs.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's helper processes: what their end means for the fabric, and what is told of them.
+// The daemon's helper processes: what their end means for the fabric, and reports of their states.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -24,10 +24,11 @@ std::expected<void, std::string> Daemon::supervise(HelperPlan plan) {
     return added;
 }
 
-/// The adapters of all programs are gone: their ports are down until the next carrier says that it
-/// carries. Programs end what they have posted themselves (Qp::stop_with_carrier).
+/// The HCAs of all programs are gone with the carrier: their ports are down until the next carrier
+/// sends request::Carrying. Programs themselves end the requests that they have posted
+/// (Qp::stop_with_carrier).
 void Daemon::carrier_ended() {
-    be_ready();  // Whoever waits sees in the fabric's health what became of it.
+    be_ready();  // A program that waits can ask for the reason by request::Health.
     if (arena_.header->carrier.exchange(0) == 0 && !management_->adapters_run()) {
         return;
     }

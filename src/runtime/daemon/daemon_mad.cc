@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's side of MADs: from connections to MadClients and back.
+// The daemon's side of MADs: passes MADs between connections and MadClients.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -31,7 +31,8 @@ bool has_hca(const Arena& arena, std::string_view hosts, std::uint32_t hca) {
     return std::ranges::any_of(devices, [hca](const DeviceEntry& d) { return d.hca == hca; });
 }
 
-/// The whole of a long message, from the file that came along with its first part.
+/// Reads a message of several MADs from the file that came with its first one. Returns false if the
+/// file does not hold it.
 bool read_long(int fd, std::uint32_t bytes, std::vector<std::uint8_t>& message) {
     struct stat st{};
     if (fd < 0 || bytes > kMadMessageMax || fstat(fd, &st) != 0 || st.st_size < bytes) {
@@ -41,6 +42,7 @@ bool read_long(int fd, std::uint32_t bytes, std::vector<std::uint8_t>& message) 
     return pread(fd, message.data(), bytes, 0) == static_cast<ssize_t>(bytes);
 }
 
+/// Returns a descriptor of a memory file with a message, or -1.
 int make_long(const std::vector<std::uint8_t>& message) {
     const int fd = memfd_create("softib-mad", MFD_CLOEXEC);
     if (fd >= 0 &&
@@ -65,7 +67,7 @@ int Daemon::handle(Connection& connection, const request::MadOpen& request) {
     return 0;
 }
 
-/// While the connection lives, its port says that a subnet manager is behind it.
+/// Sets the IsSM bit of a port until the connection closes.
 int Daemon::handle(Connection& connection, const request::IsManager& request) {
     std::vector<DeviceEntry> devices(list_devices(arena_, request.hosts, {}));
     list_devices(arena_, request.hosts, devices);
@@ -104,8 +106,8 @@ int Daemon::handle(Connection& connection, const request::Mad& request) {
     if (request.bytes > wire::kMadBytes && !read_long(request.file, request.bytes, mad)) {
         return EINVAL;
     }
-    // What RMPP carries ends where its sender says, before the end of a MAD too: whoever gets it
-    // takes the rest for records.
+    // An RMPP message ends where its sender says, even within a MAD: the receiver would take the
+    // rest for records.
     if (request.bytes >= wire::kRmppOffset + wire::RmppHeader::kBytes) {
         mad.resize(std::min<std::size_t>(mad.size(), request.bytes));
     }
@@ -113,7 +115,7 @@ int Daemon::handle(Connection& connection, const request::Mad& request) {
     return 0;
 }
 
-/// A datagram that its receiver has no room for is lost.
+/// Sends a MAD to a program. The MAD is lost if the program's socket has no room for it.
 void Daemon::send_mad(const Connection& connection, const Message& message, int passed_fd) const {
     if (!rpc_send(connection.fd, message, passed_fd) && errno == EAGAIN) {
         log_warning("lost a MAD for pid {}: it does not take those it has", connection.pid);
@@ -127,7 +129,7 @@ void Daemon::hand_out_mads() {
                                        clients_.unmarked().run(monotonic_ns()));
         next_management_ns_ =
             std::min(next_management_ns_, sharp_.unmarked().follow(monotonic_ns()));
-        // What was sent in this round may have brought somebody an answer.
+        // What was sent in this round may have caused answers for another part.
     } while (management_.unmarked().dispatcher().waiting());
     next_management_ns_ = std::min(next_management_ns_, cm_->next_timeout_ns());
     while (auto out = clients_.unmarked().poll()) {
@@ -166,7 +168,7 @@ void Daemon::forget_mads(const Connection& connection) {
     }
 }
 
-/// How long the daemon may sleep.
+/// Returns how long the daemon may sleep; -1: until something happens.
 int Daemon::wait_ms() const {
     if (!dying_.empty()) {
         return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the daemon does for the operator of a subnet: the manager's state, and the routes.
+// Handlers of an operator's requests: the manager's state, routes, notices, partitions.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace softib::live {
 
 namespace {
 
-constexpr char kPartitionsFile[] = "partitions.conf";  // Beside the description.
+constexpr char kPartitionsFile[] = "partitions.conf";  // In the fabric's directory.
 
 /// Returns the name of a process's program.
 std::string program_of(std::uint32_t pid) {
@@ -30,7 +30,8 @@ std::string program_of(std::uint32_t pid) {
 
 }  // namespace
 
-/// Returns the manager that ports name: "opensm (pid 12) on h0/mlx5_0, LID 1". Empty: none.
+/// Returns the master that the HCAs' ports name, as "opensm (pid 12) on h0/mlx5_0, LID 1"; empty if
+/// they name none.
 std::string Daemon::master_text() const {
     std::uint16_t lid = 0;
     for (std::uint32_t i = 0; i < arena_.header->hcas && lid == 0; ++i) {
@@ -82,7 +83,7 @@ int Daemon::handle(Connection& /*connection*/, const request::Manager& request,
         default:
             return EINVAL;
     }
-    settle();  // What is told is how it is afterwards.
+    settle();  // The answer has the state after the command.
     return tell_manager(manager, answer);
 }
 
@@ -138,7 +139,7 @@ int Daemon::handle(Connection& /*connection*/, const request::ReloadPartitions& 
     }
     log_info("partitions were read again: {}", partitions->size());
     management_.change().set_partitions(std::move(*partitions), monotonic_ns());
-    settle();  // They are in the ports when the answer comes.
+    settle();  // The ports have the new P_Keys when the answer is sent.
     return answer({});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's side of netlink sockets: a connection whose packets are netlink's datagrams.
+// The daemon's side of netlink sockets, which are connections with netlink messages as packets.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -15,7 +15,7 @@ namespace softib::live {
 
 namespace {
 
-/// Requests are small; what is longer is cut off, and answered as what is left of it.
+/// The longest request. A longer one is cut, and its first part is answered.
 constexpr std::size_t kRequestBytesMax = 8192;
 
 }  // namespace
@@ -34,7 +34,7 @@ int Daemon::handle(Connection& connection, const request::NetlinkOpen& request) 
 
 std::vector<std::string> Daemon::answer_netlink(const Connection& connection,
                                                 std::string_view datagram) {
-    // Whoever has seen a process end sees nothing of it any more.
+    // A program that has seen a process end must not see objects of that process.
     while (!dying_.empty()) {
         reclaim_one();
     }
@@ -59,7 +59,7 @@ std::vector<std::string> Daemon::answer_netlink(const Connection& connection,
 
 void Daemon::serve_netlink(Connection& connection) {
     std::deque<std::string>& unsent = connection.netlink->unsent;
-    // A program that asks and does not read is not answered further: the next request waits.
+    // The next request waits until the program has read the answers to the last one.
     if (unsent.empty()) {
         std::array<char, kRequestBytesMax> request{};
         const ssize_t n = recv(connection.fd, request.data(), request.size(), MSG_DONTWAIT);

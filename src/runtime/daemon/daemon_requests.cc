@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the daemon does for each request. Everything in a message is a stranger's word: indices
-// are checked against the tables before they are used.
+// Handlers of requests. The contents of a message are not trusted: indices are checked against the
+// tables before they are used.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ std::string command_of(std::uint32_t pid) {
     return command;
 }
 
-/// A free slot, already marked as being attached; 0: all are in use.
+/// Marks a free slot as being attached and returns its owner number, or 0 if all are in use.
 Owner claim_slot(const Arena& arena) {
     for (std::uint32_t i = 0; i < kProcsMax; ++i) {
         ProcState expected = ProcState::kFree;
@@ -50,8 +50,8 @@ Owner claim_slot(const Arena& arena) {
 void fill_slot(const Arena& arena, ProcSlot& slot, std::uint32_t pid, std::uint32_t host) {
     slot.pid = pid;
     slot.uid = geteuid();
-    // Counting starts anywhere: a program that a restarted daemon does not know must not find
-    // the channels of a new one under the old name.
+    // The first instance is random: a program of an earlier daemon must not take the channels of a
+    // new process for those of a process that it knew.
     slot.instance = (slot.instance == 0 ? arena.header->instance >> 32 : slot.instance) + 1;
     slot.host_first = host;
     for (auto& bytes : slot.bytes_by_tier) {
@@ -66,7 +66,8 @@ void fill_slot(const Arena& arena, ProcSlot& slot, std::uint32_t pid, std::uint3
     std::memcpy(slot.command, command.data(), bytes);
 }
 
-/// The node behind a name: a switch, or HOST/DEVICE.
+/// Returns the node with a name: a switch, HOST/DEVICE, or HOST. For HOST it is the HCA of the
+/// host's port `port`, which then becomes 1. Returns NodeRef::kNone if there is none.
 NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         if (name == arena.switches[i].name) {
@@ -80,7 +81,7 @@ NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port
     }
     const HostRecord& record = arena.hosts[host];
     if (slash == name.size()) {
-        // Ports of a host are those of its HCAs in order, and each of these has one.
+        // The ports of a host are those of its HCAs in order; each HCA has one port.
         if (port == 0 || port > record.hca_count) {
             return {};
         }
@@ -94,7 +95,7 @@ NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port
     return {};
 }
 
-/// Both directions of the cable at a port; nothing where there is none.
+/// Returns the faults of both directions of the cable at a port, or std::nullopt if there is none.
 std::optional<std::array<LinkFaults*, 2>> link_ends(const Arena& arena, const NodeRef& node,
                                                     std::uint16_t port) {
     const auto at_switch = [&](std::uint32_t sw, std::uint32_t number) -> SwitchPortRecord* {
@@ -114,7 +115,7 @@ std::optional<std::array<LinkFaults*, 2>> link_ends(const Arena& arena, const No
         return std::nullopt;
     }
     if (own->peer.kind == NodeRef::kNone) {
-        return std::array{&own->faults, &own->faults};  // A trunk, whose far end is not ours.
+        return std::array{&own->faults, &own->faults};  // A trunk: its far end is elsewhere.
     }
     if (own->peer.kind == NodeRef::kHca) {
         return std::array{&own->faults, &arena.hcas[own->peer.index].faults};
@@ -186,12 +187,13 @@ int Daemon::handle(Connection& connection, const request::McastDetach& request) 
 
 int Daemon::handle(Connection& /*connection*/, const request::SysfsRead& request,
                    Answer<request::SysfsRead>& answer) {
-    sharp_.unmarked().settle();  // Counters may be what is read.
+    sharp_.unmarked().settle();  // The program may read counters.
     const auto contents = sysfs_read(arena_, request.host, request.path);
     return contents ? answer({.text = *contents}) : contents.error();
 }
 
-/// The generated address: whatever others the user gave, this one is always the machine's own.
+/// Answers with the address of addresses.h, which is always one of the machine's own, unlike those
+/// that the user may have given.
 int Daemon::handle(Connection& /*connection*/, const request::FindHost& request,
                    Answer<request::FindHost>& answer) {
     const std::uint32_t host = find_host(arena_, request.name);
@@ -236,7 +238,7 @@ int Daemon::handle(Connection& /*connection*/, const request::SetFaults& request
     };
     if (arena_.header->link_layer == LinkLayer::kEthernet &&
         (asks(wanted.delay_ns) || asks(wanted.rate_mbps))) {
-        return EPROTONOSUPPORT;  // The machine's own network is as fast as it is.
+        return EPROTONOSUPPORT;  // The speed of the machine's own network cannot be changed.
     }
     std::uint16_t port = request.port;
     const NodeRef node = find_node(arena_, request.node, port);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From a message on a connection to the handler of its request, and back with the reply.
+// Passes a message of a connection to the handler of its request, and sends the reply.
 #include <unistd.h>
 
 #include <cerrno>
@@ -100,7 +100,7 @@ void Daemon::serve(Connection& connection, const Request& request) {
     }
 }
 
-/// Closes the descriptor that it passes, unless it is the arena's.
+/// Sends a reply, and closes the descriptor that it passes unless that is the arena's.
 void Daemon::send_reply(Connection& connection, const Message& message, int passed_fd) {
     const bool sent = rpc_send(connection.fd, message, passed_fd);
     const int error = errno;
@@ -117,7 +117,7 @@ void Daemon::send_reply(Connection& connection, const Message& message, int pass
     drop(connection.fd);
 }
 
-/// Answers with an error alone. A peer that does not read it misses no more than that.
+/// Answers with an error only. If the client does not read it, only this answer is lost.
 void Daemon::refuse(Connection& connection, RequestId request, int error) {
     Message message;
     message.request = request;

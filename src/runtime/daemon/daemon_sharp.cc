@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's side of SHARP: from connections to SharpClients and back.
+// The daemon's side of SHARP: passes requests to SharpClients.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace softib::live {
 
 namespace {
 
-/// Returns a descriptor, or -1 with errno.
+/// Returns a descriptor of a memory file with a text, or -1 with errno.
 int make_text_file(const std::string& text) {
     const int fd = memfd_create("softib-sharp-text", MFD_CLOEXEC);
     if (fd >= 0 && pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {

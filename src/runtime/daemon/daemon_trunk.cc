@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's part of trunks: whether the other end is there, and the MADs between both.
+// The daemon's part of trunks: whether the other end is there, and the MADs between both ends.
 #include <algorithm>
 
 #include "core/trunk/items.h"
@@ -52,7 +52,7 @@ void Daemon::run_trunks() {
     next_trunk_ns_ = UINT64_MAX;
     for (std::size_t i = 0; i < trunks_.size(); ++i) {
         trunks_[i].socket->receive(monotonic_ns(), [&](std::span<const std::uint8_t> body) {
-            follow_trunk(i);  // He who speaks is there.
+            follow_trunk(i);  // A peer that sends is there.
             trunk::for_each_item(body, [&](std::span<const std::uint8_t> bytes) {
                 management_.change().arrive(i, bytes, monotonic_ns());
             });
@@ -64,7 +64,7 @@ void Daemon::run_trunks() {
     while (const auto mad = management_.unmarked().poll_trunk()) {
         TrunkSocket& socket = *trunks_[mad->trunk].socket;
         if (!socket.session().may_send()) {
-            continue;  // It is lost, as a datagram may be.
+            continue;  // The MAD is lost, as any datagram may be.
         }
         std::array<std::uint8_t,
                    trunk::kHeaderBytes + trunk::kItemHeaderBytes + agent::kOutboundBytes>

@@ -16,7 +16,7 @@ std::uint64_t packed(const std::array<std::uint8_t, 16>& row) {
     return all;
 }
 
-/// True: it was another.
+/// Writes a value. Returns whether it differs from the value before.
 template <typename T, typename V>
 bool put(std::atomic<T>& word, V value) {
     const auto wanted = static_cast<T>(value);
@@ -99,7 +99,7 @@ void write_adaptive(const Arena& arena, std::uint32_t sw, const agent::Node& nod
     AdaptiveRecord& to = arena.adaptive[sw];
     const bool was_never_on = to.generation.load(std::memory_order_relaxed) == 0;
     if (!is_packet_path(arena) || (table.empty() && was_never_on)) {
-        return;  // Its pages are not made by looking.
+        return;  // Writing would create the record's pages for nothing.
     }
     for (std::uint16_t group = 1; group < table.groups(); ++group) {
         std::array<std::uint64_t, 4> ports{};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Brings what managers wrote of a port's lanes (SLtoVL, arbitration, OperationalVLs), of how long
-// packets wait there, of congestion and of adaptive routing from its node to the arena, for the
-// packet path.
+// Copies from nodes to the arena what managers wrote about lanes (SLtoVL, VL arbitration,
+// OperationalVLs), limits of waiting, congestion control and adaptive routing. Packet path only.
 
 #include <cstdint>
 
@@ -12,14 +11,14 @@
 
 namespace softib::live {
 
-/// `place` is the node's.
+/// Copies the lanes, limits and marking of a port. `place` is the node's place in the arena.
 void write_lanes(const Arena& arena, const NodeRef& place, const agent::Node& node,
                  std::uint8_t port);
 
-/// How an HCA slows its queue pairs down.
+/// Copies the congestion control table and settings of an HCA.
 void write_injection(const Arena& arena, std::uint32_t hca, const agent::Node& node);
 
-/// Among which ports a switch may choose.
+/// Copies the adaptive routing table of a switch.
 void write_adaptive(const Arena& arena, std::uint32_t sw, const agent::Node& node);
 
 }  // namespace softib::live

@@ -33,7 +33,7 @@ std::expected<void, std::string> LidFile::load(sm::ManagerConfig& config) {
     };
     struct stat info{};
     if (stat(path_.c_str(), &info) != 0) {
-        // It will be made; better to know now that it cannot be.
+        // save() will make the file; an error should be seen now.
         const std::string folder = path_.substr(0, path_.rfind('/') + 1);
         if (errno != ENOENT || access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
             return refuse("make", errno);

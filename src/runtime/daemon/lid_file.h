@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The file in which our manager's LIDs outlive it (core/sm/lid_map.h has its format).
+// The file that keeps our subnet manager's LIDs for the next run (format: core/sm/lid_map.h).
 
 #include <expected>
 #include <span>
@@ -16,15 +16,15 @@ class LidFile {
     LidFile() = default;  ///< No file.
     explicit LidFile(std::string path) : path_(std::move(path)) {}
 
-    /// Puts the LIDs into `config`; a file that is not there has none. Bad lines are logged and
-    /// left out. The error says why the file cannot be used.
+    /// Puts the file's LIDs into `config`. A file that does not exist has none. Bad lines are
+    /// logged and ignored. The error says why the file cannot be used.
     std::expected<void, std::string> load(sm::ManagerConfig& config);
-    /// Writes them, whole or not at all, if they are others than before; a failure is logged.
+    /// Writes the LIDs, completely or not at all, if they have changed. A failure is logged.
     void save(std::span<const sm::LidRange> ranges);
 
   private:
     std::string path_;
-    std::string text_;  ///< As in the file.
+    std::string text_;  ///< Contents of the file.
 };
 
 }  // namespace softib::live

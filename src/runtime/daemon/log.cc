@@ -14,7 +14,7 @@ namespace softib::live {
 
 namespace {
 
-/// A line that comes without end is worth another line once in so long.
+/// How often the repetitions of a line that keeps coming are reported.
 constexpr std::uint64_t kRepeatNs = 10'000'000'000;
 
 void use_sink(spdlog::sink_ptr sink) {
@@ -38,7 +38,7 @@ void write_line(LogLevel level, const std::string& text) {
     }
 }
 
-/// The last line, and how often it came again since that was last written.
+/// The last line, and how often it came again since its repetitions were last reported.
 struct Repeated {
     LogLevel level{};
     std::string text;

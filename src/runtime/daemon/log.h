@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The daemon's log: one line per event, to a file of bounded size or to stderr. A line that comes
-// again and again is written once, and then how often it was repeated. Who decides that something
-// is an error logs it, nobody else. LIDs are decimal, QPNs hexadecimal. Never called by the shims.
+// The daemon's log: one line for each event, to a file of bounded size or to stderr. A line that
+// comes again and again is written once, and then how often it was repeated. Only the code that
+// decides that something is an error logs it. LIDs are decimal, QPNs hexadecimal. Libraries that
+// programs load never log.
 
 #include <fmt/format.h>
 
@@ -15,16 +16,17 @@ namespace softib::live {
 
 enum class LogLevel { kInfo, kWarning, kError };
 
-/// A log file that has grown so large is renamed, from NAME.log to NAME.1.log, and begun anew.
+/// The largest size of a log file, which is then renamed from NAME.log to NAME.1.log and begun
+/// anew.
 inline constexpr std::size_t kLogBytesMax = std::size_t{1} << 20;
 
-/// Sends the log to a file that is appended to. False: it could not be opened, the log stays
-/// where it was.
+/// Appends the log to a file from now on. Returns false, with nothing changed, if the file cannot
+/// be opened.
 bool log_to_file(const std::string& path, std::size_t bytes_max = kLogBytesMax);
 void log_to_stderr();
 
 void log_text(LogLevel level, const std::string& text);
-/// Writes how often the last line was repeated, if it was and that is some time ago.
+/// Writes how often the last line was repeated, if it was repeated and was written some time ago.
 void log_repeats();
 
 template <typename... Args>

@@ -19,14 +19,15 @@ namespace softib::live {
 
 namespace {
 
-/// So that no program's MAD writes into an aggregation node. 0, which is none, if the kernel has no
-/// random bytes.
+/// Returns a random AM_Key, which keeps MADs of programs from writing into aggregation nodes.
+/// Returns 0, which means no key, if the kernel has no random bytes.
 std::uint64_t draw_am_key() {
     std::uint64_t key = 0;
     return getrandom(&key, sizeof key, 0) == sizeof key ? key : 0;
 }
 
-/// Switches behind a trunk have a daemon of their own, and its manager.
+/// Returns the GUIDs of this fabric's switches. Those behind a trunk belong to another daemon and
+/// its aggregation manager.
 std::set<Guid> switch_guids(const Arena& arena) {
     std::set<Guid> guids;
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
@@ -63,7 +64,7 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
     for (const topo::NodeIndex node : topo::trunk_nodes(fabric)) {
         trunk_nodes_.push_back(node.value);
     }
-    // On the first switch; a fabric without one is managed by its first adapter.
+    // The manager is on the first switch; in a fabric without switches, on the first HCA.
     if (!switch_nodes_.empty()) {
         service_at_ = {switch_nodes_[0], 0};
     } else if (!hca_nodes_.empty()) {
@@ -72,7 +73,8 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
     if (!options.own_aggregation) {
         job_client_.emplace(static_cast<std::uint32_t>(draw_am_key()));
     }
-    // Before the subnet manager, which takes all of the SA's class but has no use for reports.
+    // Registered before the subnet manager, which takes all MADs of the SA's class but has no use
+    // for reports.
     aggregation_token_ = dispatcher_.add(
         {.interests = {{.mgmt_class = wire::MgmtClass::kSharp},
                        {.mgmt_class = wire::MgmtClass::kSubnAdm, .method = wire::Method::kReport}},
@@ -81,7 +83,7 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
         sm::ManagerConfig config = options.manager;
         config.port = service_at_.port;
         config.port_guid = mesh_.node(service_at_.node).spec().ports[service_at_.port].guid;
-        // A dumped fabric keeps the LIDs it was dumped with.
+        // A fabric that was read from a dump keeps the LIDs of the dump.
         for (const topo::Node& node : fabric.nodes) {
             if (node.lid != kLidUnassigned) {
                 const bool is_switch = node.kind == topo::NodeKind::kSwitch;
@@ -126,7 +128,7 @@ std::uint64_t Management::run(std::uint64_t now_ns) {
     return service_ ? std::min(next, service_->next_timeout_ns()) : next;
 }
 
-/// Carries what the manager and the programs have to say until all is said.
+/// Delivers MADs of managers and programs, and copies updates to the arena, until nothing is left.
 void Management::drive(std::uint64_t now_ns) {
     for (bool busy = true; busy;) {
         busy = false;
@@ -147,13 +149,14 @@ void Management::drive(std::uint64_t now_ns) {
             continue;
         }
         if (!busy) {
-            mesh_.advance(now_ns);  // A sweep may have raised traps.
+            mesh_.advance(now_ns);  // Sends traps that a sweep may have raised.
             busy = writer_.apply(mesh_);
         }
     }
 }
 
-/// Lets our manager take what came for it and say one thing; false: it has nothing to say.
+/// Gives our subnet manager the MADs that came for it, and sends one MAD of it. Returns false if it
+/// has none to send.
 bool Management::drive_service(std::uint64_t now_ns) {
     while (const auto arrived = dispatcher_.poll(service_token_)) {
         service_->handle(arrived->packet, now_ns);
@@ -169,7 +172,8 @@ bool Management::drive_service(std::uint64_t now_ns) {
     return false;
 }
 
-/// The same for the aggregation manager.
+/// Does the same as drive_service() for the aggregation manager, or for the client of one that is a
+/// program.
 bool Management::drive_aggregation(std::uint64_t now_ns) {
     while (const auto arrived = dispatcher_.poll(aggregation_token_)) {
         const mad::Packet& packet = arrived->packet;
@@ -321,7 +325,7 @@ bool Management::set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std
     }
     mesh_.set_pkey({hca_nodes_[hca], 1}, index, pkey);
     if (service_) {
-        service_->manager().resweep(now_ns);  // It is to know.
+        service_->manager().resweep(now_ns);  // The manager must see the change.
     }
     drive(now_ns);
     return true;
@@ -365,7 +369,7 @@ void Management::refuse_at_end(const request::Refused& packet) {
     mesh_.bad_key({hca_nodes_[packet.place], 1}, seen, is_qkey, 0);
 }
 
-/// What programs counted: a port's violations stand in its PortInfo too.
+/// Adds the key violations that programs counted to the PortInfo of their ports.
 void Management::take_violations() {
     const std::uint64_t now = arena_.header->key_violations.load(std::memory_order_acquire);
     if (now == violations_) {
@@ -418,7 +422,7 @@ void Management::refuse_passage(const request::Refused& packet) {
     const agent::End at = *place;
     const bool inbound = packet.where == request::Refused::kSwitchIn;
     const PKey pkey{static_cast<std::uint16_t>(packet.key)};
-    // The program's word is not enough.
+    // The report of a program is not trusted.
     if (mesh_.node(at.node).lets_pass(at.port, inbound, pkey)) {
         return;
     }
@@ -437,7 +441,7 @@ void Management::set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_
     drive(now_ns);
 }
 
-/// Everything that programs did until now is in the totals, then they are whole.
+// On the direct path the daemon settles; on the packet path the carrier writes the totals.
 void Management::refresh() {
     if (is_packet_path(arena_)) {
         ask_for_counts(arena_);

@@ -5,8 +5,8 @@
 
 namespace softib::live {
 
-/// A part of the daemon that makes MADs when it is changed. Anybody may look at it; a change leaves
-/// a mark, by which the daemon knows that there may be MADs to hand out.
+/// A part of the daemon that may produce MADs when it is changed. Reading it leaves no mark;
+/// change() sets a mark, which tells the daemon that there may be MADs to hand out.
 template <typename Part>
 class Marked {
   public:
@@ -14,11 +14,13 @@ class Marked {
     explicit Marked(bool& mark, Args&&... args) : part_(std::forward<Args>(args)...), mark_(mark) {}
 
     const Part* operator->() const { return &part_; }
+    /// Returns the part for a change, and sets the mark.
     Part& change() {
         mark_ = true;
         return part_;
     }
-    /// For those who hand out MADs, and for parts that know each other.
+    /// Returns the part without setting the mark: for the code that hands out MADs, and for other
+    /// parts that refer to this one.
     Part& unmarked() { return part_; }
 
   private:

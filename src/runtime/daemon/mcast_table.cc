@@ -10,7 +10,8 @@ namespace softib::live {
 
 namespace {
 
-/// Readers copy a group between two looks at its sequence number.
+/// A write to a group, during which its sequence number is odd. A reader that sees an odd or
+/// changed number copies the group again.
 class GroupWrite {
   public:
     GroupWrite(const Arena& arena, McastGroup& group) : arena_(arena), group_(group) {

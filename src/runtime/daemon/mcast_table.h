@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The multicast groups of an arena, written by the daemon alone. Senders read a group without
-// asking: its sequence number is odd while it changes (seqlock), and the arena's
-// mcast_generation moves after every change. Which process attached a member is known only here.
+// The multicast groups of an arena, which only the daemon writes. Senders read a group without a
+// lock: its sequence number is odd while it changes (seqlock), and the arena's mcast_generation
+// grows after every change. Only this table knows which process attached a member.
 
 #include <cstdint>
 #include <vector>
@@ -17,12 +17,14 @@ class McastTable {
   public:
     explicit McastTable(const Arena& arena);
 
-    /// Both return 0 or an errno value. Attaching a member again changes nothing, as in the
-    /// kernel's uverbs; detaching what is not attached is EINVAL.
+    /// Attaches a queue pair to a group. Returns 0 or an errno value; 0, with nothing changed, if
+    /// the queue pair is attached already, as in the kernel's uverbs.
     int attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid);
+    /// Detaches a queue pair from a group. Returns 0, or EINVAL if this process has not attached
+    /// it.
     int detach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid);
 
-    /// Drops every member that this process attached.
+    /// Removes every member that this process attached.
     void drop_owner(Owner owner);
 
   private:
@@ -33,7 +35,7 @@ class McastTable {
     std::vector<Owner>& owners_of(const McastGroup& group);
 
     const Arena& arena_;
-    std::vector<std::vector<Owner>> owners_;  ///< By group, parallel to McastGroup::qpns.
+    std::vector<std::vector<Owner>> owners_;  ///< For each group, the owners of its qpns.
 };
 
 }  // namespace softib::live

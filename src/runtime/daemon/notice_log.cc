@@ -40,7 +40,7 @@ request::NoticeKind kind_of(sm::ManagerEvent::Kind kind) {
     return kWarning;
 }
 
-/// Returns the sentence of an event that has none of its own.
+/// Returns the text of an event, made from its values if it has no text.
 std::string text_of(const sm::ManagerEvent& event, const sm::Manager& manager) {
     const sm::Subnet& subnet = manager.subnet();
     const std::string node =
@@ -89,7 +89,7 @@ void NoticeLog::add(const sm::ManagerEvent& event, const sm::Manager& manager) {
 request::Notices::Reply NoticeLog::reply_from(std::uint64_t number) const {
     request::Notices::Reply reply;
     const std::uint64_t end = first_ + entries_.size();
-    // A number of an earlier daemon may be beyond the end.
+    // A number that an earlier daemon gave may be beyond the end.
     std::uint64_t next = number > end ? end : std::max(number, first_);
     while (next < end && reply.count < request::kNoticesPerReply) {
         const Entry& entry = entries_[next - first_];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The last notices of our subnet manager, numbered, for whoever asks by request::Notices. Old ones
-// are forgotten: nobody who asks every few seconds misses one.
+// The newest notices of our subnet manager, with numbers, for clients that send request::Notices. A
+// client that asks every few seconds gets each of them before it is forgotten.
 
 #include <cstdint>
 #include <deque>
@@ -15,10 +15,10 @@ namespace softib::live {
 
 class NoticeLog {
   public:
-    static constexpr std::size_t kKept = 4096;
+    static constexpr std::size_t kKept = 4096;  ///< How many notices are kept.
 
     void add(const sm::ManagerEvent& event, const sm::Manager& manager);
-    /// Returns the first notices from this number on. Its texts are those of the log.
+    /// Returns the first notices from this number on. Their texts are views into the log.
     request::Notices::Reply reply_from(std::uint64_t number) const;
 
   private:
@@ -27,7 +27,7 @@ class NoticeLog {
         std::string text;
     };
     std::deque<Entry> entries_;
-    std::uint64_t first_ = 1;  ///< Number of the oldest that is kept.
+    std::uint64_t first_ = 1;  ///< Number of the oldest notice that is kept.
 };
 
 }  // namespace softib::live

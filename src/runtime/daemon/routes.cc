@@ -14,7 +14,7 @@ using routing::SlToVl;
 
 constexpr std::size_t kRowsMax = UINT16_MAX;
 
-/// Gives equal things the same number.
+/// Collects things and numbers them: equal things have the same number.
 template <typename T>
 class Numbered {
   public:
@@ -50,7 +50,7 @@ class LaneCollector {
                 tables.row_of[std::size_t{in} * ports + out] = row;
             }
         }
-        // Most neighbours have the same tables.
+        // Most switches have the same tables as another.
         const auto same = std::ranges::find(file_.tables, tables);
         file_.tables_of.push_back(static_cast<std::uint32_t>(same - file_.tables.begin()));
         if (same == file_.tables.end()) {
@@ -67,7 +67,7 @@ class LaneCollector {
         return limited(number_(row));
     }
 
-    /// More tables than any manager writes: the first stands for all that follow.
+    /// Returns the number of a row, or 0 if it is too large: no manager writes that many rows.
     static std::uint16_t limited(std::uint32_t row) {
         return row > kRowsMax ? std::uint16_t{0} : static_cast<std::uint16_t>(row);
     }

@@ -9,8 +9,8 @@
 
 namespace softib::live {
 
-/// Collects what the switches hold beside the arena. That takes milliseconds; what is made of it
-/// (view/routes.h) is the asker's own work.
+/// Collects the tables of the switches for a RouteFile, which takes milliseconds. The client that
+/// asked for them evaluates them (view/routes.h).
 RouteFile collect_routes(const agent::Mesh& mesh, std::span<const agent::NodeId> switches,
                          const sm::Manager* manager);
 

@@ -20,12 +20,12 @@ namespace softib::live {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-/// A helper that ran for so long is started again at once.
+/// A helper that ran for at least this long is started again at once.
 constexpr std::uint64_t kSettledNs = 10 * kSecondNs;
-/// Others wait, each time for twice as long.
+/// The delay before another helper is started again. It doubles each time, up to kDelayMaxNs.
 constexpr std::uint64_t kDelayNs = kSecondNs / 4;
 constexpr std::uint64_t kDelayMaxNs = 16 * kSecondNs;
-/// A helper that has not answered for so long hangs.
+/// A helper that has not answered for this long is HelperState::kSilent.
 constexpr std::uint64_t kSilentNs = kSecondNs;
 constexpr int kPoliteMs = 1000;
 constexpr int kTickMs = 10;
@@ -35,7 +35,7 @@ std::string reason_of(int status) {
                                : fmt::format("status {}", WEXITSTATUS(status));
 }
 
-/// True when it is gone.
+/// Returns whether a child process ends within this time.
 bool ends_within(pid_t pid, int ms) {
     for (int waited = 0;; waited += kTickMs) {
         const pid_t ended = waitpid(pid, nullptr, WNOHANG);
@@ -63,7 +63,8 @@ std::expected<void, std::string> Supervisor::add(HelperPlan plan, std::uint64_t 
         sigset_t ends;
         sigemptyset(&ends);
         sigaddset(&ends, SIGCHLD);
-        signal(SIGCHLD, SIG_DFL);  // Ignored, it would take the reason of an end with it.
+        // If SIGCHLD were ignored, waitpid() would not say why a helper ended.
+        signal(SIGCHLD, SIG_DFL);
         sigprocmask(SIG_BLOCK, &ends, nullptr);
         signal_fd_ = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The daemon's helper processes: starts them, notices when one ends, starts it again at a bounded
-// rate, and says in the log and on request what became of each. At the end it ends them all.
+// The daemon's helper processes. The Supervisor starts them, notices when one ends, starts it again
+// at a bounded rate, and reports the state of each in the log and by health(). Finally it ends them
+// all.
 //
-// The kernel tells of an end by SIGCHLD, which the Supervisor blocks and reads from a descriptor:
-// whoever forks for it unblocks the signal in the child. One thread.
+// The kernel reports an end by SIGCHLD, which the Supervisor blocks and reads from a descriptor: a
+// HelperPlan::start that forks must unblock the signal in the child. For use by one thread.
 
 #include <sys/types.h>
 
@@ -20,14 +21,15 @@
 
 namespace softib::live {
 
+/// How one helper process is started and watched.
 struct HelperPlan {
     std::string name;
-    /// Forks it, and has its pid. The text of an error is for the log, or for who started the
-    /// fabric.
+    /// Forks the helper and returns its pid. The error is a text for the log, or for the user who
+    /// starts the fabric.
     std::function<std::expected<pid_t, std::string>()> start;
-    /// It has ended without being asked to; called before it is started again.
+    /// Called when the helper has ended by itself, before it is started again.
     std::function<void()> ended = [] {};
-    /// Asks it for a sign of life. Returns false if it has not answered within a moment.
+    /// Asks the helper for a sign of life. Returns false if it does not answer within a moment.
     std::function<bool()> answers = [] { return true; };
 };
 
@@ -38,26 +40,27 @@ class Supervisor {
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
 
-    /// Starts a helper; from now on it is kept running.
+    /// Starts a helper and keeps it running from now on.
     std::expected<void, std::string> add(HelperPlan plan, std::uint64_t now_ns);
-    /// Readable when some helper has ended; -1 before the first was added.
+    /// Returns a descriptor that is readable when a helper has ended; -1 before the first add().
     int fd() const { return signal_fd_; }
-    /// Takes notice of helpers that have ended and starts those whose time has come.
+    /// Notes which helpers have ended, and starts again those that are due.
     void run(std::uint64_t now_ns);
-    /// Asks those that run for a sign of life, for health().
+    /// Asks the running helpers for a sign of life and updates health().
     void ask(std::uint64_t now_ns);
-    /// When run() is due; UINT64_MAX: when fd() is readable.
+    /// Returns the time at which run() is due; UINT64_MAX: only when fd() is readable.
     std::uint64_t next_ns() const;
-    /// Ends all, the youngest first: politely, after a second for good.
+    /// Ends all helpers, the one added last first: by SIGTERM, and after a second by SIGKILL.
     void end_all();
 
+    /// The state of a helper.
     struct Health {
         std::string name;
         request::HelperState state = request::HelperState::kRuns;
         pid_t pid = 0;  ///< 0: it waits to be started again.
         std::uint32_t restarts = 0;
         std::time_t last_end = 0;  ///< 0: it has not ended yet.
-        std::string reason;        ///< Of the last end: "signal 9", "status 1".
+        std::string reason;        ///< Why it last ended: "signal 9", "status 1".
     };
     const std::vector<Health>& health() const { return health_; }
 
@@ -66,17 +69,17 @@ class Supervisor {
         HelperPlan plan;
         std::uint64_t started_ns = 0;
         std::uint64_t delay_ns = 0;
-        std::uint64_t due_ns = UINT64_MAX;  ///< When it starts again; UINT64_MAX: it runs.
-        std::uint64_t silent_ns = 0;        ///< Since when it has not answered; 0: it has.
+        std::uint64_t due_ns = UINT64_MAX;  ///< When to start it again; UINT64_MAX: it runs.
+        std::uint64_t silent_ns = 0;        ///< When it first did not answer; 0: it answers.
     };
 
-    /// Takes notice of what the kernel says about it.
+    /// Notes a change of a helper's state; `status` is from waitpid().
     void note(std::size_t index, int status, std::uint64_t now_ns);
     void note_end(std::size_t index, const std::string& reason, std::uint64_t now_ns);
     void start_again(std::size_t index, std::uint64_t now_ns);
 
     std::vector<Helper> helpers_;
-    std::vector<Health> health_;  ///< The same order.
+    std::vector<Health> health_;  ///< In the order of helpers_.
     int signal_fd_ = -1;
 };
 

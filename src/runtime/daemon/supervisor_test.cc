@@ -35,7 +35,7 @@ class SupervisorTest : public ::testing::Test {
                                     now_ns_));
     }
     const Supervisor::Health& health() const { return supervisor_.health().front(); }
-    /// Sends a signal to the helper and lets the supervisor see what it does.
+    /// Sends a signal to the helper and lets the supervisor notice the effect.
     void kill_helper(int signal_number) {
         kill(health().pid, signal_number);
         pollfd waiting{supervisor_.fd(), POLLIN, 0};
@@ -125,7 +125,7 @@ TEST_F(SupervisorTest, HelperThatKeepsEndingWaitsLongerEachTime) {
 
 TEST_F(SupervisorTest, EndOfAllLeavesNobody) {
     const pid_t pid = health().pid;
-    kill(pid, SIGSTOP);  // It does not hear a polite word.
+    kill(pid, SIGSTOP);  // A stopped process does not react to SIGTERM.
     supervisor_.end_all();
     EXPECT_EQ(kill(pid, 0), -1);
     EXPECT_EQ(ends_, 0);

@@ -21,14 +21,14 @@ namespace {
 
 constexpr int kBufferBytes = 8 << 20;
 constexpr std::size_t kDatagramsAtOnce = 8;
-constexpr int kIpAndUdpBytes = 48;  // IPv6's; IPv4 has fewer.
+constexpr int kIpAndUdpBytes = 48;  // Headers of IPv6 and UDP; those of IPv4 are shorter.
 
 struct Address {
     sockaddr_storage storage{};
     socklen_t bytes = 0;
 };
 
-/// The text was looked at before.
+/// Returns an address. The caller has checked that `ip` is valid.
 Address address_of(const std::string& ip, unsigned port) {
     Address out;
     if (ip.find(':') == std::string::npos) {
@@ -56,14 +56,15 @@ int option(int fd, int level, int name) {
 }
 
 void grow_buffers(int fd) {
-    // Beyond the system's limit only with rights; what is too much is cut by the kernel.
+    // The kernel cuts the size to the system's limit, which privileged processes may exceed.
     for (const int name : {SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_SNDBUFFORCE}) {
         setsockopt(fd, SOL_SOCKET, name, &kBufferBytes, sizeof kBufferBytes);
     }
 }
 
-/// What the peer's buffer holds, which is taken to be like ours. The kernel counts its own records
-/// of a datagram too, so that not much more than half of it is bytes.
+/// Returns how many bytes may be on their way to the peer, whose receive buffer is taken to be like
+/// ours. The kernel counts its own records of a datagram too, so that not much more than half of a
+/// buffer holds data.
 std::uint64_t window_of(int fd) {
     const auto room = static_cast<std::uint64_t>(option(fd, SOL_SOCKET, SO_RCVBUF));
     return std::clamp<std::uint64_t>(room / 4, 64 << 10, 2 << 20);

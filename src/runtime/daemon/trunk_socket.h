@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The UDP socket of one end of a trunk, with the session that runs over it. It hears only its peer.
+// The UDP socket of one end of a trunk, with the session that runs over it. The socket is connected
+// and receives from its peer only.
 
 #include <cstdint>
 #include <expected>
@@ -18,9 +19,9 @@ namespace softib::live {
 
 class TrunkSocket {
   public:
-    /// Management has the ports behind those of packets.
+    /// What a socket carries. kManagement has UDP ports one above those of kPackets.
     enum Channel : std::uint8_t { kPackets = 0, kManagement = 1 };
-    /// The text of an error is for the user.
+    /// Opens the socket of a trunk. The error is a text for the user.
     static std::expected<std::unique_ptr<TrunkSocket>, std::string> open(
         const spec::TrunkPlan& plan, const SipKey& key, Channel channel);
     ~TrunkSocket();
@@ -29,16 +30,17 @@ class TrunkSocket {
 
     int fd() const { return fd_; }
     const trunk::Session& session() const { return session_; }
-    /// How long the datagrams may be that leave here without being cut into pieces.
+    /// Returns the length of the longest datagram that IP does not fragment.
     std::size_t datagram_bytes() const { return datagram_bytes_; }
 
     using Taker = std::function<void(std::span<const std::uint8_t> body)>;
-    /// Takes in a few datagrams; false: there were none.
+    /// Receives a few datagrams and calls `take` with the body of each. Returns false if there were
+    /// none.
     bool receive(std::uint64_t now_ns, const Taker& take);
-    /// Sends one whose body stands behind trunk::kHeaderBytes. Only when session().may_send(). What
-    /// the kernel has no room for is lost.
+    /// Sends a datagram whose body begins at trunk::kHeaderBytes; only if session().may_send(). It
+    /// is lost if the kernel has no room for it.
     void send(std::span<std::uint8_t> datagram);
-    /// Does what is due; returns when it wants to be called again.
+    /// Does what is due for the session. Returns the time at which it must be called again.
     std::uint64_t run(std::uint64_t now_ns);
 
   private:

@@ -16,13 +16,13 @@ namespace softib::live {
 namespace {
 
 constexpr std::uint64_t kCallLookNs = 50'000'000;
-/// A successor that has taken a call answers it at once.
+/// How long to wait for the answer of a new carrier that has taken a call over: it answers at once.
 constexpr std::uint64_t kSuccessorNs = 100'000'000;
 constexpr std::uint64_t kCarrierStartNs = 10'000'000'000;
 constexpr int kCallSpins = 2000;
 
-/// Returns the carrier's lock word; 0 if none has come in time. The carrier starts with the fabric,
-/// and again when it has ended; a program may be a little faster.
+/// Waits for a carrier to run, and returns its lock word; 0 if none has started in time. The
+/// carrier starts with the fabric, and again when it has ended, but a program may start earlier.
 LockWord wait_for_carrier(const Arena& arena) {
     const std::uint64_t start = monotonic_ns();
     LockWord carrier = living_carrier(arena);
@@ -33,11 +33,11 @@ LockWord wait_for_carrier(const Arena& arena) {
     return carrier;
 }
 
-/// Handles the end of the carrier that has the call. Returns true if its successor has taken the
-/// call over and answers.
+/// Handles a call whose carrier has ended. Returns true if the next carrier has taken the call over
+/// and has answered it.
 bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, std::uint64_t bit) {
     if ((bells.fetch_and(~bit) & bit) != 0) {
-        return false;  // Nobody has taken it.
+        return false;  // No carrier has taken the call.
     }
     futex_wait(call.state, CarrierCall::kPosted, kSuccessorNs);
     return call.state.load(std::memory_order_acquire) == CarrierCall::kDone;
@@ -103,7 +103,7 @@ int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, Lock
     if (carrier != 0) {
         return ask_carrier(process, carrier, op, index, attr, mask).value_or(EIO);
     }
-    // What is made anew may be made by the next one as well.
+    // A new object can be made by the next carrier if this one ends.
     while (const LockWord candidate = wait_for_carrier(process.arena)) {
         if (const auto status = ask_carrier(process, candidate, op, index, attr, mask)) {
             carrier = candidate;

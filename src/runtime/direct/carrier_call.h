@@ -10,11 +10,15 @@ namespace softib::live {
 
 class Process;
 
-bool send_ring_init(Process& process, SendRing& ring);  ///< entries, sges_max, inline_max are set.
+/// Allocates a send ring in the arena. The caller has set `entries`, `sges_max` and `inline_max`.
+/// Returns false if the arena is full.
+bool send_ring_init(Process& process, SendRing& ring);
 void send_ring_free(Process& process, SendRing& ring);
 
-/// A call to the carrier: 0 or an errno value. `carrier`: the one that knows the object, EIO: it
-/// has ended; 0: whichever there is, also one that is about to start, and then it is named here.
+/// Calls the carrier and waits for its answer: 0 or an errno value. `carrier` is the lock word of
+/// the carrier that knows the object; the call returns EIO if that one has ended. If `carrier` is
+/// 0, any carrier will do: the call waits for one to start if there is none, and stores its lock
+/// word in `carrier`.
 int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, LockWord& carrier,
                  const hca::QpAttr& attr = {}, std::uint32_t mask = 0);
 

@@ -52,9 +52,9 @@ void fill(Cqe& slot, const Cqe& entry) {
     set_solicited(slot, is_solicited(entry));
 }
 
-/// The queue pair whose completion is lost takes nothing more. Its process does the rest, and stops
-/// the others of this queue too (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic
-/// error).
+/// Marks a queue as overflowed and stops the queue pair whose completion is lost. The queue's
+/// owner, which is rung, then flushes that queue pair and stops the queue's other queue pairs too
+/// (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic error).
 void overflow(Process& process, CqShared& cq, std::uint32_t qpn) {
     if (cq.overflowed.exchange(1) == 0) {
         process.channels.signal(cq.owner, cq.async_channel,
@@ -69,17 +69,18 @@ void overflow(Process& process, CqShared& cq, std::uint32_t qpn) {
     process.ring(cq.owner);
 }
 
-/// Raises the event of an armed queue. Returns false if another thread raises the event of this
-/// arming, or if the channel has no room for it; the queue then stays armed.
+/// Raises the event of an armed queue. Returns false if another thread raises that event, or if the
+/// channel has no room for it (the queue then stays armed).
 bool notify(Process& process, CqShared& cq, std::uint32_t armed, std::uint32_t behind = 0,
             std::uint32_t consumed = 0) {
-    // Disarmed only when the event is out: what a producer that dies here leaves, the owner sees.
+    // The queue is disarmed only after the event is written: if this process dies in between, the
+    // queue stays claimed, and its owner raises the event (announce_lost).
     std::uint32_t claimed = with_kind(armed, kArmClaimed);
     if (cq.arm.compare_exchange_strong(armed, claimed)) {
         park_point(ParkPoint::kCqNotifying);
         const bool raised =
             process.channels.signal(cq.owner, cq.channel, {cq.cookie, behind, consumed});
-        // Unless it was armed again meanwhile.
+        // Has no effect if the queue was armed again meanwhile.
         cq.arm.compare_exchange_strong(claimed, raised ? with_kind(claimed, kArmNone) : armed);
         return raised;
     }
@@ -126,8 +127,8 @@ bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
     }
     park_point(ParkPoint::kSendAfterCompletion);
     cq.produced = at + 1;
-    // The unlock is a full barrier: either we see the arming, or the owner's poll after arming
-    // sees the entry.
+    // The unlock is a full barrier: either this thread sees that the queue is armed, or the owner's
+    // poll after arming sees the entry.
     shm_unlock(cq.lock);
     park_point(ParkPoint::kCqBeforeNotify);
     const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
@@ -157,7 +158,7 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
         return nullptr;
     }
     CqShared& shared = process.arena.cqs[index];
-    // The entry's last owner may have died, or a producer of its queue.
+    // A process may have died while it held the lock of the entry's last use.
     while (!shm_lock(process.arena, shared.lock, process.lock_word).taken) {
     }
     shared.produced = 0;
@@ -195,7 +196,8 @@ Cq::~Cq() {
         const std::lock_guard guard(process_->cqs_mutex);
         std::erase(process_->cqs, this);
     }
-    // A sender that was stopped in mid-delivery may still come back to this queue: then it stays.
+    // If a sender was stopped in the middle of a delivery, it may still write to this queue: the
+    // memory is then never reused.
     if (wait_grace(process_->arena, process_->owner, nullptr)) {
         lock_producer(*process_, *shared_);
         shared_->owner = 0;
@@ -214,11 +216,12 @@ void Cq::retire(const Cqe& e) {
     }
 }
 
-/// IBA vol. 1, 11.4.2.2 lets a completion that is there already raise no event, and has programs
-/// poll once more before they sleep. HCAs raise it all the same, since they compare the consumer's
-/// index that comes with the request, and there are programs that count on it. A completion whose
-/// own event the program has taken raises no second one before the program polls: perftest arms
-/// between the two, and takes the next event for the next completion.
+/// By IBA vol. 1, 11.4.2.2, a completion that is in the queue before it is armed need not raise an
+/// event, and programs must poll once more before they sleep. HCAs raise the event all the same,
+/// because they compare the consumer index that comes with the request, and some programs rely on
+/// that. A completion whose event the program has taken raises no second event before the program
+/// polls: perftest arms between taking the event and polling, and takes the next event as that of
+/// the next completion.
 void Cq::arm(bool solicited_only) {
     if (shared_->channel == 0) {
         return;
@@ -231,13 +234,14 @@ void Cq::arm(bool solicited_only) {
         armed =
             solicited_only && arm_kind(seen) == kArmAny ? seen : with_kind(seen + kArmStep, kind);
     } while (!shared_->arm.compare_exchange_weak(seen, armed));
-    // As in cq_push: either the producer sees the arming, or we see its entry.
+    // As in cq_push: either the producer sees that the queue is armed, or this thread sees the
+    // producer's entry.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!holds(arm_kind(armed) == kArmSolicited)) {
         return;
     }
-    // One such event is enough until the program takes it: arming again and again must not fill
-    // the channel.
+    // One event of this kind is enough until the program takes it: a program that arms again and
+    // again must not fill the channel.
     if (!announced_.exchange(true, std::memory_order_acq_rel) &&
         !notify(*process_, *shared_, armed)) {
         announced_.store(false, std::memory_order_release);
@@ -257,7 +261,7 @@ bool Cq::holds(bool solicited_only) {
                 return true;
             }
         }
-        // The end, unless another thread polled the entry meanwhile and it was used again.
+        // No more entries, unless another thread has polled this one and its slot was used again.
         if (static_cast<std::int32_t>(at - shared_->consumed.load(std::memory_order_acquire)) >=
             0) {
             return false;
@@ -273,7 +277,7 @@ void Cq::announce_lost() {
     lock_.lock();
     const bool waiting = arm_kind(armed) == kArmClaimed || peek_locked() != nullptr;
     lock_.unlock();
-    // An event too many does no harm: the program polls and finds nothing.
+    // One event too many does no harm: the program polls and finds nothing.
     if (waiting && shared_->arm.compare_exchange_strong(armed, with_kind(armed, kArmNone))) {
         process_->channels.signal(process_->owner, shared_->channel, {shared_->cookie, 0, 0});
     }
@@ -329,7 +333,7 @@ void Cq::purge(std::uint32_t qpn) {
             keep.push_back(&e);
         }
     }
-    // Moved to the young end, so that `produced` stands still and `consumed` moves on.
+    // The entries that stay move to the end, so that `produced` stays and `consumed` moves on.
     const std::uint32_t removed =
         shared_->produced - consumed_ - static_cast<std::uint32_t>(keep.size());
     if (removed != 0) {
@@ -366,7 +370,7 @@ std::uint32_t Cq::claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_
     lock_.lock();
     lock_producer(*process_, *shared_);
     std::uint32_t head = ring.head.load(std::memory_order_acquire);
-    // A deliverer that died between completing a request and taking it off the ring left it there.
+    // A sender that died between completing a request and taking it off the ring has left it there.
     bool completed = polled == head + 1;
     for (std::uint32_t i = shared_->produced; i != consumed_ && !completed; --i) {
         const Cqe& e = ring_[(i - 1) & mask_];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Completion queues. Many producers (peers, our own senders) under a crash-safe lock; consumers are
-// threads of the owner under a lock of its own. An entry is published by its sequence word, so
-// that a poll of an empty queue reads one cache line and nothing else.
+// Completion queues. Producers (senders of any process) take a crash-safe lock in the arena;
+// consumers are threads of the owner, which take a lock of their process. An entry is published by
+// its sequence word, so that a poll of an empty queue reads one cache line and nothing else.
 
 #include <cstdint>
 #include <optional>
@@ -19,23 +19,29 @@ class Process;
 
 inline constexpr std::uint32_t kCqEntriesMax = 1U << 22;
 
-/// A receive completion and the request it ends, so that both happen or neither.
+/// The receive request that a completion ends, so that both happen or neither.
 struct Completing {
-    DeliveryRecord* record = nullptr;  ///< For a ring that several processes take from.
-    RecvRing* ring = nullptr;          ///< For a connected queue pair: its head must be at `index`,
-    std::uint32_t index = 0;           ///< and moves on with the completion.
+    /// The record of the delivery, if several processes take requests from the ring.
+    DeliveryRecord* record = nullptr;
+    /// The ring of a connected queue pair. cq_push() adds nothing unless the ring's head is at
+    /// `index`, and moves the head on with the completion.
+    RecvRing* ring = nullptr;
+    /// The place of the request in `ring`.
+    std::uint32_t index = 0;
 };
 
-/// Adds a completion to any process's queue. `solicited`: counts for solicited-only arming.
-/// Returns false, with nothing added, if the request was flushed meanwhile.
+/// Adds a completion to a queue of any process. `solicited`: it also raises the event of a queue
+/// that is armed for solicited completions only. Returns false, with nothing added, if the request
+/// was flushed meanwhile.
 bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
              const Completing& completing = {});
 
 class Cq {
   public:
+    /// Creates a queue. Returns nullptr, with errno set, if that fails.
     static Cq* create(Process& process, std::uint32_t hca, std::uint32_t entries,
                       std::uint32_t channel, std::uint32_t async_channel, std::uint64_t cookie,
-                      bool timestamps);  ///< nullptr and errno.
+                      bool timestamps);
     ~Cq();
 
     std::uint32_t index() const { return index_; }
@@ -43,7 +49,7 @@ class Cq {
     CqShared& shared() { return *shared_; }
     bool overflowed() const { return shared_->overflowed.load(std::memory_order_relaxed) != 0; }
 
-    /// Takes up to `max` completions; calls fn(const Cqe&) for each.
+    /// Takes up to `max` completions and calls fn(const Cqe&) for each. Returns their number.
     template <typename Fn>
     int poll(int max, Fn&& fn) {
         lock_.lock();
@@ -52,7 +58,8 @@ class Cq {
         return n;
     }
 
-    // For the extended polling interface, which holds the queue between calls.
+    // The four functions below are for the extended polling interface (ibv_start_poll), which holds
+    // the lock between calls.
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
     const Cqe* peek_locked() const {
@@ -65,24 +72,29 @@ class Cq {
         shared_->consumed.store(consumed_, std::memory_order_release);
     }
 
-    /// Asks for an event: at once if a completion waits to be polled that would raise it, as HCAs
-    /// do, else when the next one comes.
+    /// Asks for an event. It is raised at once, as HCAs do, if a completion that would raise it
+    /// waits to be polled; otherwise with the next such completion.
     void arm(bool solicited_only);
-    /// The program has taken an event of this queue from its channel. See ChannelEvent.
+    /// Notes that the program has taken an event of this queue from its channel. The arguments are
+    /// those of its ChannelEvent.
     void event_taken(std::uint32_t behind, std::uint32_t consumed) {
         told_.store(std::uint64_t{consumed} << 32 | behind, std::memory_order_release);
         announced_.store(false, std::memory_order_release);
     }
-    /// After the death of a producer: writes the event that it may have owed us.
+    /// Raises the event that a producer may have failed to raise because it died. Called after the
+    /// death of any process.
     void announce_lost();
-    int resize(std::uint32_t entries);  ///< 0 or errno.
+    /// Returns 0 or an errno value.
+    int resize(std::uint32_t entries);
     /// Removes the completions of a queue pair (or of a shared receive queue) that is going away.
     void purge(std::uint32_t qpn);
-    /// Returns the wqe_index of a queue pair's newest completion that waits to be polled.
+    /// Returns the wqe_index of a queue pair's newest completion that waits to be polled;
+    /// std::nullopt if there is none. `receive`: looks for receive completions, otherwise for send
+    /// completions.
     std::optional<std::uint32_t> newest(std::uint32_t qpn, bool receive);
-    /// Takes all requests off the ring of a queue pair that stops, so that no deliverer completes
-    /// one of them any more; returns the index of the first. `polled`: index after the newest
-    /// completion of this ring that was polled.
+    /// Takes all requests off the receive ring of a queue pair that stops, so that no sender
+    /// completes one of them any more. Returns the index of the first request that has no
+    /// completion. `polled` is the index after that of the newest completion that was polled.
     std::uint32_t claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled);
 
   private:
@@ -105,16 +117,19 @@ class Cq {
         }
         return n;
     }
-    /// Whether a completion waits to be polled; with `solicited_only`, one that is solicited.
-    /// Takes no lock that polls take: a program may arm a queue that it is polling.
+    /// Returns whether a completion waits to be polled that the program has had no event for; with
+    /// `solicited_only`, one that is solicited. Takes no lock that polls take, because a program
+    /// may arm a queue that it is polling.
     bool holds(bool solicited_only);
-    /// Gives the send queue's slots back: they are in use until their completion is polled.
+    /// Gives the request's slot back to its queue pair: slots are in use until their completion is
+    /// polled.
     void retire(const Cqe& e);
 
     SpinLock lock_;
     SpinLock ring_lock_;  ///< Held to move entries, and to search them without polling.
-    std::atomic<bool> announced_{false};  ///< The event that arm() raised was not taken yet.
-    /// At the last event: `consumed` (upper half) and the first entry not told of.
+    std::atomic<bool> announced_{false};  ///< The program has not taken the event of arm() yet.
+    /// What the last event that the program has taken told it: in the upper half, how many entries
+    /// were consumed then; in the lower half, the index after the entry that raised the event.
     std::atomic<std::uint64_t> told_{0};
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;

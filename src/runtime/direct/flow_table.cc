@@ -16,10 +16,10 @@ FlowTable* table_of(const Arena& arena, const QpShared& qp) {
     return arena.at<FlowTable>(qp.flows_off.load(std::memory_order_relaxed));
 }
 
-/// The entry of this LID, or the free one where it belongs. There always is a free one.
+/// Returns the entry of this LID, or the free entry where it belongs. The table is never full.
 Flow& slot_of(FlowTable& table, std::uint32_t dlid) {
     const std::uint32_t mask = table.capacity.load(std::memory_order_relaxed) - 1;
-    // LIDs are dense: their low bits spread well.
+    // LIDs are dense, so their low bits are a good hash.
     for (std::uint32_t i = dlid;; ++i) {
         Flow& flow = table.flows()[i & mask];
         const std::uint32_t found = flow.dlid.load(std::memory_order_relaxed);
@@ -29,7 +29,7 @@ Flow& slot_of(FlowTable& table, std::uint32_t dlid) {
     }
 }
 
-/// Readers take an entry for what it says as soon as it has a LID.
+/// Fills an entry. The LID is stored last, because readers take an entry as valid once it has one.
 void open_flow(Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4]) {
     flow.packets.store(counts[0], std::memory_order_relaxed);
     flow.words.store(counts[1], std::memory_order_relaxed);
@@ -38,7 +38,8 @@ void open_flow(Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4])
     flow.dlid.store(dlid, std::memory_order_release);
 }
 
-/// Under count_lock, so that nobody settles to the old table meanwhile. One store replaces it.
+/// Replaces the table by a larger one, with one store. The caller holds count_lock, so that nobody
+/// settles counts in the old table meanwhile. Returns false if the arena is full.
 bool grow(Process& process, QpShared& qp, std::uint32_t capacity) {
     SOFTIB_CHECK(capacity <= kFlowsMax);
     const std::uint64_t off = process.memory.allocate(FlowTable::bytes(capacity));
@@ -60,7 +61,8 @@ bool grow(Process& process, QpShared& qp, std::uint32_t capacity) {
     return true;
 }
 
-/// The arena is full: what the flows counted goes to the ports now, and they begin anew.
+/// Settles what the flows have counted and empties the table, because the arena has no room for a
+/// larger one.
 void empty(const Arena& arena, QpShared& qp) {
     settle_flows_locked(arena, qp);
     for_each_flow(arena, qp, [](Flow& flow) { flow.dlid.store(0, std::memory_order_release); });

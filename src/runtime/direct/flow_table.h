@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How the process of a datagram queue pair writes its flows (runtime/shm/flows.h says what they
-// are).
+// Writes the flows of a datagram queue pair: what it has sent to each LID. runtime/shm/flows.h
+// defines them; only the process that owns the queue pair writes them.
 
 #include "runtime/shm/flows.h"
 
@@ -10,10 +10,11 @@ namespace softib::live {
 
 class Process;
 
-/// Takes all flows away. What they counted is settled before.
+/// Frees all flows of a queue pair. The caller has settled what they counted.
 void flows_free(Process& process, QpShared& qp);
 
-/// The flow to this LID, made if there is none. The reference is good until the next call.
+/// Returns the flow to this LID, and makes it if there is none. The reference is valid until the
+/// next call.
 Flow& flow_to(Process& process, QpShared& qp, Lid dlid);
 
 }  // namespace softib::live

@@ -63,8 +63,9 @@ void ForkHandlers::child() {
 
 namespace {
 
-/// When the library is loaded: handlers of the program, which may bring its writers to rest, are
-/// installed later and so run before ours, and the copy that the child has is of after them.
+/// Installs the fork handlers when the library is loaded. The program installs its own later, so
+/// they run before ours: if they stop threads that write, the child's copy of the memory is taken
+/// after that.
 __attribute__((constructor)) void install_fork_handlers() {
     pthread_atfork(ForkHandlers::prepare, ForkHandlers::parent, ForkHandlers::child);
 }
@@ -76,7 +77,7 @@ void Process::size_copy_team() {
     if (large_copies_.fetch_add(1, std::memory_order_relaxed) % kCopiesPerLook != 0) {
         return;
     }
-    // For tests and for measuring: not what the machine suggests.
+    // Tests and measurements set the number themselves.
     const char* text = std::getenv("SOFTIB_COPY_HELPERS");
     if (text != nullptr && text[0] >= '0' && text[0] <= '9' && text[1] == '\0') {
         copy_team.set_helpers(static_cast<std::uint32_t>(text[0] - '0'));
@@ -85,7 +86,7 @@ void Process::size_copy_team() {
     cpu_set_t cores;
     CPU_ZERO(&cores);
     if (sched_getaffinity(0, sizeof cores, &cores) != 0) {
-        return;  // More cores than the set holds: none of them helps.
+        return;  // The machine has more cores than cpu_set_t holds: no helpers.
     }
     std::uint32_t processes = 0;
     for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
@@ -141,7 +142,7 @@ bool Process::join(const char* dir, const char* hosts) {
     slot = &arena.proc(owner);
     shared_mappings.emplace(shared_mapper, arena, slot->peer_mappings);
     lock_word = live::lock_word(arena, owner);
-    slot->page_swaps.store(0);  // The slot's last user may have died with it odd.
+    slot->page_swaps.store(0);  // The slot's last process may have died while it was odd.
     fabric_dir = dir;
     process_dir = process_directory(fabric_dir, arena, owner);
     directory_ = open(process_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -157,7 +158,7 @@ bool Process::join(const char* dir, const char* hosts) {
     regions = new MemoryMap(*this);
     hazard_fence = !grace_register();
     enforces_memlock = std::getenv("SOFTIB_ENFORCE_MEMLOCK") != nullptr;
-    // Where Yama restricts ptrace, peers still may copy into this process.
+    // Lets peers copy to and from this process's memory even if Yama restricts ptrace.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     slot->pid = static_cast<std::uint32_t>(getpid());
     slot->pid_namespace = pid_namespace();
@@ -171,7 +172,8 @@ bool Process::join(const char* dir, const char* hosts) {
 
 void Process::become_inherited() {
     inherited_.store(true, std::memory_order_relaxed);
-    // The connection is the parent's sign of life: the child must not keep it open.
+    // The daemon takes the open connection as a sign that the parent lives: the child must not keep
+    // it open.
     close(socket_);
     socket_ = -1;
     close(directory_);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// This process as a member of a fabric: its slot, its allocators, its helper thread. Attached once,
-// kept until the process ends. A forked child starts without one; what it inherited of its parent's
-// is unusable there.
+// This process as a member of a fabric: its slot in the arena, its allocators, its helper thread. A
+// process attaches once and stays attached until it ends. A forked child is not attached; it cannot
+// use the object that it inherited from its parent.
 
 #include <atomic>
 #include <deque>
@@ -32,18 +32,19 @@ class MemoryMap;
 
 class Process {
   public:
-    /// Returns the one of this process. One that is not attached yet attaches to the fabric with
-    /// this directory, on these hosts (names, by commas). nullptr and errno: no fabric is given
-    /// (ENODEV), the daemon does not answer, the host does not exist.
+    /// Returns the object of this process. Attaches first, if the process is not attached yet, to
+    /// the fabric in the directory `dir`, as a program on these virtual hosts (names separated by
+    /// commas). Returns nullptr, with errno set, if no fabric is given (ENODEV), if the daemon does
+    /// not answer, or if a host does not exist.
     static Process* attach(const char* dir, const char* hosts);
 
     Arena arena;
     Owner owner = 0;
-    LockWord lock_word = 0;  ///< Our name in locks of the arena.
+    LockWord lock_word = 0;  ///< What this process writes into a lock of the arena that it holds.
     ProcSlot* slot = nullptr;
-    bool hazard_fence = false;
-    bool enforces_memlock = false;               ///< See PinnedPages.
-    std::atomic<std::uint64_t> pinned_bytes{0};  ///< The same.
+    bool hazard_fence = false;      ///< Hazards need a fence, since the kernel lacks membarrier.
+    bool enforces_memlock = false;  ///< Regions count against RLIMIT_MEMLOCK.
+    std::atomic<std::uint64_t> pinned_bytes{0};  ///< What all PinnedPages have counted.
 
     std::string fabric_dir;
     std::string process_dir;
@@ -61,21 +62,25 @@ class Process {
     SharedMapper shared_mapper{arena};
     std::optional<Mappings> shared_mappings;  ///< Mappings of peers' memory (shared_memory.h).
 
+    /// Returns the stripe for a new queue pair: each in turn.
     Stripe& next_stripe();
-    /// The number of a protection or XRC domain that no other process has; 0: none is left.
+    /// Takes a number for a protection or XRC domain that no other process has. Returns 0 if none
+    /// is left.
     std::uint32_t take_domain();
     void release_domain(std::uint32_t id);
     std::uint32_t next_channel() { return ++channel_counter_; }
-    /// Closes an event channel; its name goes with it unless it is the parent's.
+    /// Closes an event channel and removes its name. In a forked child, only closes the descriptor:
+    /// the name is the parent's.
     void remove_channel(std::uint32_t id, int fd);
 
-    /// Asks the daemon for something of which the status says all. Returns 0 or an errno value.
+    /// Sends a request to the daemon and waits for its status. Returns 0 or an errno value.
     template <typename Request>
     int call(const Request& request) {
         const std::lock_guard guard(socket_mutex_);
         return socket_ >= 0 && usable() ? rpc_ask(socket_, request) : ENOTCONN;
     }
-    /// Says something that has no reply; lost when the daemon is busy with us, stopped or dead.
+    /// Sends a message that has no reply. It is lost if another thread of this process is talking
+    /// to the daemon, or if the daemon is stopped or dead.
     template <typename Request>
     void tell(const Request& request) {
         Message message;
@@ -85,15 +90,19 @@ class Process {
         }
     }
 
-    /// False in a forked child, where this object belongs to the parent.
+    /// Returns false in a forked child, where this object belongs to the parent.
     bool usable() const { return !inherited_.load(std::memory_order_relaxed); }
 
-    /// Before each large copy: processes that share the cores come and go.
+    /// Sets the number of copy helpers by the number of processes that now share the cores. Called
+    /// before each large copy; looks only now and then.
     void size_copy_team();
 
     // --- progress (progress.cc) ---------------------------------------------------------------
-    /// Queue pairs whose head request waits (receiver not ready, no answer). Polls drive them.
+    /// The number of queue pairs whose first request waits because its receiver is not ready or
+    /// does not answer. Polls and the helper thread try them again.
     std::atomic<std::uint32_t> stalled_count{0};
+    /// Grows with polls that call progress(), so that the helper thread sees that the program
+    /// polls.
     std::atomic<std::uint64_t> poll_activity{0};
     std::mutex stalled_mutex;
     std::vector<Qp*> stalled;
@@ -104,17 +113,18 @@ class Process {
     std::mutex srqs_mutex;
     std::vector<Srq*> srqs;
 
-    std::mutex carrier_mutex;  ///< One call to the carrier at a time.
+    std::mutex carrier_mutex;  ///< Held during a call to the carrier.
 
-    /// Tells the helper which carrier has queues of this process, so that it notices the end of
-    /// one that ends before its first look.
+    /// Notes which carrier has queues of this process, so that the helper thread notices the end of
+    /// a carrier that ends before the helper first looks for it.
     void met_carrier(LockWord carrier) {
         LockWord none = 0;
         carrier_seen_.compare_exchange_strong(none, carrier);
     }
     void start_helper();
     void stop_helper_in_child();
-    /// Advances stalled queue pairs and flushes those a peer moved to error.
+    /// Does what waits: serves calls of peers, tries stalled queue pairs again, and stops those
+    /// whose peer, completion queue or carrier has failed.
     void progress();
     void add_stalled(Qp& qp);
     void remove_stalled(Qp& qp);
@@ -122,9 +132,10 @@ class Process {
         return slot->attention.load(std::memory_order_relaxed) != 0 ||
                stalled_count.load(std::memory_order_relaxed) != 0;
     }
-    /// Sets another process's attention and wakes its helper.
+    /// Tells another process that something awaits its progress(), and wakes its helper thread.
     void ring(Owner target) const;
-    /// A region that peers map is gone: those who have mapped any look at what they have.
+    /// Rings every process that has mapped memory of a peer, because a region that peers map is
+    /// gone: those processes give up stale mappings.
     void ring_mappers() const;
 
   private:
@@ -133,21 +144,26 @@ class Process {
     static void* helper_main(void* self);
     void helper_loop();
     void look_for_carrier();
-    /// Asks receivers to ring us; returns the time to the first deadline, 0: none.
+    /// Asks the receivers that stalled queue pairs wait for to ring us. Returns the nanoseconds to
+    /// the first deadline; 0 if there is none.
     std::uint64_t arm_wakes();
 
     int socket_ = -1;
-    int directory_ = -1;  ///< Our directory, locked: a new daemon leaves it alone while we live.
+    /// This process's directory, locked so that a new daemon does not remove it while we live.
+    int directory_ = -1;
     std::mutex socket_mutex_;
     std::atomic<bool> inherited_{false};
     std::mutex domains_mutex_;
     std::uint32_t domains_top_ = 0;
-    std::deque<std::uint32_t> domains_free_;  ///< Used again in turn: a stale one stays wrong.
+    /// Numbers of released domains. The one released longest ago is used first, so that a stale
+    /// number stays invalid for long.
+    std::deque<std::uint32_t> domains_free_;
     std::atomic<std::uint32_t> channel_counter_{0};
     std::atomic<std::uint32_t> stripe_counter_{0};
     std::atomic<std::uint32_t> large_copies_{0};
     std::atomic<bool> helper_started_{false};
-    std::mutex progress_mutex_;   ///< Outermost: held while queue pairs are driven.
+    /// Held while progress() tries stalled queue pairs again. Taken before any other lock.
+    std::mutex progress_mutex_;
     std::vector<Qp*> advancing_;  ///< Guarded by progress_mutex_.
     std::mutex helper_mutex_;
     std::atomic<LockWord> carrier_seen_{0};
@@ -155,8 +171,8 @@ class Process {
     friend struct ForkHandlers;
 };
 
-/// What happens around a fork. The C library calls them, and, for a fork that it runs no handlers
-/// for, the preloaded library (memory_calls.h).
+/// Handlers around a fork. The C library calls them, or the preloaded library (memory_calls.h) if
+/// it is a fork for which the C library runs no handlers.
 struct ForkHandlers {
     static void prepare();
     static void parent();

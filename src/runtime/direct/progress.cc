@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What happens without a caller: waiting requests, timeouts, calls from peers. Programs that poll
-// drive it themselves; the helper thread steps in when they do not, and sleeps for good when
-// nothing waits.
+// Progress without a call of the program: waiting requests, timeouts, calls from peers. In programs
+// that poll, the polls do this work; the helper thread does it when the program does not poll, and
+// sleeps when nothing waits.
 
 #include <algorithm>
 
@@ -17,11 +17,12 @@ namespace softib::live {
 
 namespace {
 
-/// While something waits and the program polls, the helper only looks in this often.
+/// How often the helper looks whether the program still polls, while something waits.
 constexpr std::uint64_t kLookInNs = 1'000'000;
+/// How many more times the helper looks after nothing waits any more, before it sleeps.
 constexpr std::uint32_t kBusyLookIns = 8;
-/// How often the helper looks for the carrier. The daemon tells of its end at once, unless it has
-/// ended with it.
+/// How often the helper looks whether the carrier lives. The daemon reports the carrier's end at
+/// once, unless the daemon has ended too.
 constexpr std::uint64_t kCarrierLookNs = 500'000'000;
 
 }  // namespace
@@ -64,7 +65,7 @@ void Process::add_stalled(Qp& qp) {
 }
 
 void Process::remove_stalled(Qp& qp) {
-    // Waits for a progress() that may be at work on it.
+    // Waits for another thread that may be trying this queue pair in progress().
     const std::lock_guard progress_guard(progress_mutex_);
     const std::lock_guard guard(stalled_mutex);
     std::erase(stalled, &qp);
@@ -97,8 +98,8 @@ void Process::progress() {
     if (stalled_count.load(std::memory_order_relaxed) == 0) {
         return;
     }
-    // One thread at a time; the others have better things to do. The list is not locked while
-    // queue pairs are at work: a sender that stalls takes the two locks in the other order.
+    // One thread at a time does this; the others go on. The list is not locked meanwhile, because a
+    // sender that stalls takes the lock of its queue pair before that of the list.
     if (!progress_mutex_.try_lock()) {
         return;
     }
@@ -151,7 +152,7 @@ void Process::start_helper() {
 }
 
 void Process::stop_helper_in_child() {
-    // Threads do not survive a fork; the child's copy of this object is never used again.
+    // The helper thread does not exist in the child, which never uses its copy of this object.
     helper_started_.store(false);
 }
 
@@ -193,14 +194,16 @@ void Process::helper_loop() {
             if (!polled) {
                 sleep_ns = arm_wakes();
                 progress();
-                // Nobody announces that a silent peer came up or a route came back.
+                // No bell rings when a silent peer comes up or a route comes back: look now and
+                // then.
                 sleep_ns = sleep_ns == 0 ? 50 * kLookInNs : std::min(sleep_ns, 50 * kLookInNs);
                 if (stalled_count.load() == 0) {
                     continue;
                 }
             }
         } else if (look_ins < kBusyLookIns) {
-            // A program that stalls often soon stalls again: stay half awake, spare it the wakes.
+            // A program that has stalled soon stalls again: look in for a while before sleeping,
+            // which spares the program a system call to wake this thread.
             ++look_ins;
             sleep_ns = kLookInNs;
         }

@@ -63,7 +63,7 @@ bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
                 out.add_zeros(sge.length);
                 continue;
             }
-            // The arena's view of the page outlives an unmapping by the program.
+            // The arena's mapping of the page stays, even if the program unmaps its own.
             const std::byte* shared = shared_address(arena, *mr, sge.addr, sge.length);
             from = shared != nullptr ? reinterpret_cast<const char*>(shared)
                                      : reinterpret_cast<const char*>(sge.addr + mr->va_delta);
@@ -106,7 +106,7 @@ bool Qp::check_peer_slow() {
     }
     peer_rx_ = rx_word(peer_->type, Qpn{shared_->qpn}, slid);
     std::uint64_t rx = peer_->rx.load(std::memory_order_acquire);
-    // Another owner than the hazard names: the next try has it right.
+    // If the owner is another than the hazard names, the next try has the right hazard.
     if ((rx & ~kRxFirst) != peer_rx_ || peer_->qpn != peer_qpn_ || peer_->owner != peer_owner_) {
         return false;
     }
@@ -134,7 +134,7 @@ Qp::Verdict Qp::execute_connected(const WorkRequest& wr) {
     if (!check_peer()) [[unlikely]] {
         if (!check_peer_slow()) {
             if (init_.type == QpType::kUc) {
-                return {};  // Lost on the way, and an unreliable sender does not learn of it.
+                return {};  // Lost on the way: the sender of an unreliable connection is not told.
             }
             return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
         }
@@ -161,7 +161,8 @@ const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std:
     }
     std::uint32_t pd = peer_->pd;
     if (init_.type == QpType::kXrcSend) [[unlikely]] {
-        // The target QP has no domain: that of the named shared queue counts (IBA annex A14).
+        // An XRC target queue pair has no protection domain: that of the shared receive queue that
+        // the request names counts (IBA annex A14).
         if (wr.remote_srqn >= kSrqsMax || process_->arena.srqs[wr.remote_srqn].live.load() == 0 ||
             process_->arena.srqs[wr.remote_srqn].xrcd != peer_->xrcd) {
             return nullptr;
@@ -171,8 +172,8 @@ const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std:
     return find_remote_key(process_->arena, wr.rkey, pd, peer_->qpn, wr.remote_addr, bytes, access);
 }
 
-/// The memory behind a key could not be reached: its owner is gone and does not answer, or has
-/// unmapped it and says so.
+/// Returns the verdict on a request whose remote memory could not be reached: no answer if the
+/// owner is gone, a remote operational error if the owner has unmapped the memory.
 Qp::Verdict Qp::unreachable(Owner owner) const {
     if (init_.type == QpType::kUc) {
         return {};
@@ -183,8 +184,8 @@ Qp::Verdict Qp::unreachable(Owner owner) const {
     return failed(WcStatus::kRemOpErr);
 }
 
-/// The responder refuses: it answers with a NAK and goes to error itself (IBA vol. 1, 9.9.3).
-/// Unreliable transports drop the message instead.
+/// Refuses a request on behalf of the responder, which answers with a NAK and enters the error
+/// state itself (IBA vol. 1, 9.9.3). On an unreliable connection the message is dropped instead.
 Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
     process_->arena.hcas[peer_->hca].totals.access_violations.fetch_add(1,
                                                                         std::memory_order_relaxed);
@@ -205,7 +206,7 @@ void Qp::stop_peer(AsyncKind kind) {
 
 Qp::Verdict Qp::do_write(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
-    // One buffer, one shared extent, no immediate: most writes.
+    // Most writes have one buffer, one shared extent on each side, and no immediate data.
     if (wr.num_sge == 1 && wr.opcode == WrOpcode::kWrite) [[likely]] {
         const Sge& sge = wr.sges[0];
         const MrShared* to = find_remote(wr, sge.length, kRemoteWrite);
@@ -233,12 +234,13 @@ Qp::Verdict Qp::do_write(const WorkRequest& wr) {
     if (gather.bytes > kMessageBytesMax) {
         return failed(WcStatus::kLocLenErr);
     }
-    // A write of no bytes is not checked against a key (IBA vol. 1, 9.7.5.2.4).
+    // The R_Key of a write of 0 bytes is not checked (IBA vol. 1, 9.7.5.2.4).
     const MrShared* to = gather.bytes == 0 ? nullptr : find_remote(wr, gather.bytes, kRemoteWrite);
     if (gather.bytes != 0 && to == nullptr) {
         return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
     }
-    // The bytes land before the receive request is looked at: an RNR NAK repeats them.
+    // The bytes are written before a receive request is taken: after an RNR NAK they are written
+    // again.
     std::uint64_t addr = wr.remote_addr;
     for (std::uint32_t i = 0; i < gather.count; ++i) {
         const Gather::Part& part = gather.parts[i];
@@ -332,7 +334,7 @@ Qp::Verdict Qp::do_atomic(const WorkRequest& wr) {
     return {};
 }
 
-/// Eight bytes that appear at once (IBA vol. 1, annex A19).
+/// Executes an ATOMIC WRITE: eight bytes that appear at once (IBA vol. 1, annex A19).
 Qp::Verdict Qp::do_atomic_write(const WorkRequest& wr) {
     Gather gather;
     if (!gather_local(wr, gather)) {
@@ -351,7 +353,7 @@ Qp::Verdict Qp::do_atomic_write(const WorkRequest& wr) {
     const Gather::Part& part = gather.parts[0];
     std::byte* at = shared_address(process_->arena, *to, wr.remote_addr, 8);
     if (at != nullptr && !part.on_gpu) {
-        copy_ordered(at, part.from, 8);  // Aligned: one store.
+        copy_ordered(at, part.from, 8);  // One store, because the address is aligned.
     } else if (!remote_write(*process_, process_->arena, *to, wr.remote_addr, part.from, 8,
                              part.on_gpu)) {
         return unreachable(to->owner);
@@ -376,8 +378,8 @@ Qp::Verdict Qp::do_send(const WorkRequest& wr) {
     return verdict;
 }
 
-/// No receive request is posted. Unreliable connections know no RNR NAK: the message is lost
-/// (IBA vol. 1, 9.8.2.1).
+/// Returns the verdict on a message for which no receive request is posted. Unreliable connections
+/// have no RNR NAK: their message is lost (IBA vol. 1, 9.8.2.1).
 Qp::Verdict Qp::not_ready() const {
     return init_.type == QpType::kUc ? Verdict{}
                                      : Verdict{Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
@@ -425,9 +427,10 @@ Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool
     return verdict;
 }
 
-/// The message is where it belongs. To its sender it is done before the receiver hears of it, as an
-/// HCA is acknowledged before its peer can answer: no answer overtakes the completion. A
-/// receiver that stops in between has stopped after its acknowledgement.
+/// Completes a message that is in the receiver's buffers. The send completion is written before the
+/// receive completion, as an HCA receives the acknowledgement before its peer's program can answer:
+/// no answer overtakes the completion. A receiver that stops between the two counts as one that
+/// stopped after its acknowledgement.
 Qp::Verdict Qp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq,
                           const Cqe& entry, const Completing& completing) {
     if (completing.ring != nullptr &&
@@ -474,14 +477,15 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
     }
     if (init_.type == QpType::kUc) {
-        // The receive request ended in an error of its own: the responder tells nobody.
+        // The receive request ended in an error of its own, which the responder does not report.
         if (hca::stops_receiving(init_.type, status)) {
             stop_peer(AsyncKind::kQpReqErr);
         }
         return {};
     }
     if (status == WcStatus::kLocAccessErr) {
-        // A key that cannot be invalidated: no NAK says so (IBA vol. 1, 9.9.6.3, class J).
+        // The R_Key could not be invalidated: the responder sends no NAK (IBA vol. 1, 9.9.6.3,
+        // class J).
         arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
         stop_peer(AsyncKind::kQpReqErr);
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
@@ -491,7 +495,7 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
         AsyncKind::kQpReqErr);
 }
 
-/// Binding and invalidating change this process's own keys only.
+/// Executes a bind or a local invalidate, which change keys of this process only.
 Qp::Verdict Qp::do_local(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     if (wr.opcode == WrOpcode::kLocalInv) {
@@ -502,7 +506,8 @@ Qp::Verdict Qp::do_local(const WorkRequest& wr) {
     if (!may_bind(arena, *wr.bind, shared_->pd)) {
         return failed(WcStatus::kMwBindErr);
     }
-    // Nobody uses a window without a key, once who was using it has finished.
+    // No new request can use the window without its key, and after the grace period no old one
+    // does.
     std::atomic<std::uint32_t>& key = arena.mrs[wr.bind->mw_index].key;
     const std::uint32_t before = key.exchange(0);
     wait_grace(arena, process_->owner, stripe_);

@@ -52,14 +52,15 @@ struct QpInit {
     std::uint32_t xrcd = 0;
     std::uint32_t async_channel = 0;
     std::uint64_t event_id = 0;
-    void* user = nullptr;  ///< The ABI's object.
+    void* user = nullptr;  ///< The object of libibverbs (abi/verbs/objects.h).
 };
 
 using hca::QpAttr;
 
 class Qp {
   public:
-    static Qp* create(Process& process, const QpInit& init);  ///< nullptr and errno.
+    /// Creates a queue pair. Returns nullptr, with errno set, if that fails.
+    static Qp* create(Process& process, const QpInit& init);
     ~Qp();
 
     std::uint32_t qpn() const { return shared_->qpn; }
@@ -74,31 +75,36 @@ class Qp {
     }
     void unlock() { stripe_->lock.store(0, std::memory_order_release); }
 
-    /// One send request; 0, EINVAL (not allowed on this QP) or ENOMEM (send queue full).
+    /// Posts one send request. Returns 0, EINVAL (this queue pair or its state does not allow it),
+    /// ENOMEM (the send queue is full) or EIO (the queue pair belongs to the parent process).
     int post_locked(const WorkRequest& wr);
-    /// What post_locked() would say after `ahead` others, without posting.
+    /// Returns what post_locked() would return after `ahead` other requests, without posting.
     int check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const;
 
-    /// Receive requests.
+    /// Locks the receive queue, for post_receive_locked().
     void lock_receive() { receive_lock_.lock(); }
     int post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
     void unlock_receive_and_wake();
 
-    /// `mask`: ibv_qp_attr_mask bits. 0 or an errno value.
+    /// Changes the attributes that `mask` names (ibv_qp_attr_mask). Returns 0 or an errno value.
     int modify(const QpAttr& attr, std::uint32_t mask);
     QpAttr attributes();
 
-    /// Tries the waiting requests again; true when none is left. Takes the lock itself.
+    /// Tries the waiting requests again. Returns true if none waits for the fabric any more. Takes
+    /// the lock itself.
     bool advance();
-    /// Completes with flush errors what a peer's error left behind. Takes the lock itself.
+    /// Completes all requests with flush errors if a peer has moved the queue pair to the error
+    /// state. Takes the lock itself.
     void flush_if_failed();
-    /// When a waiting request gives up; 0: never.
+    /// Returns the time at which the first waiting request gives up; 0 if it never does.
     std::uint64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
-    /// Stops where completions would go to a queue that has overflowed. Takes the lock itself.
+    /// Moves the queue pair to the error state if one of its completion queues has overflowed.
+    /// Takes the lock itself.
     void stop_with_cq();
-    /// Packet path: the same where the carrier that knew it has ended.
+    /// Moves the queue pair to the error state if the carrier that knew it has ended (packet path).
+    /// Takes the lock itself.
     void stop_with_carrier();
-    /// Asks the receiver to ring us when it posts a request.
+    /// Asks the receiver that the first request waits for to ring us when it posts a request.
     void ask_for_wake();
 
     void send_retired(std::uint32_t posted_up_to) {
@@ -107,13 +113,13 @@ class Qp {
     void receive_retired(std::uint32_t wqe_index) {
         receive_polled_.store(wqe_index + 1, std::memory_order_relaxed);
     }
-    /// In a forked child: the queue pair is the parent's.
+    /// Makes the queue pair unusable. Called in a forked child, where it belongs to the parent.
     void disown() { disowned_ = true; }
 
   private:
     struct Waiting {
         WorkRequest wr;
-        std::uint32_t posted;  ///< send_posted_ with this request.
+        std::uint32_t posted;  ///< The value of send_posted_ just after this request was posted.
         std::vector<Sge> sges;
         std::vector<char> data;  ///< Inline payload.
         BindInfo bind;
@@ -129,10 +135,10 @@ class Qp {
 
     enum class Outcome : std::uint8_t {
         kDone,
-        kCompleted,  ///< Done, and also counted and completed.
+        kCompleted,  ///< Done, and its packets are counted and its completion is written.
         kFailed,
-        kNotReady,
-        kNoAnswer,
+        kNotReady,  ///< The receiver has no receive request posted (RNR).
+        kNoAnswer,  ///< No acknowledgement would come.
     };
     struct Verdict {
         Outcome outcome = Outcome::kDone;
@@ -146,14 +152,14 @@ class Qp {
     bool allowed(const WorkRequest& wr) const;
     void run_or_wait(const WorkRequest& wr);
     void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
-    /// The request that is being executed, if it asked for a completion.
+    /// Writes the successful completion of the request that is being executed, if it asked for one.
     void complete_done(const WorkRequest& wr);
     // qp.cc: running requests
     Verdict execute(const WorkRequest& wr);
     Verdict execute_connected(const WorkRequest& wr);
     bool check_peer();
     bool check_peer_slow();
-    // qp_refused.cc: partitions that do not match, or that a switch keeps out
+    // qp_refused.cc: packets that a switch or the destination HCA refuses because of their P_Key
     bool sends_again();
     void count_refused(const Refusal& refusal);
     void tell_refused(const request::Refused& packet);
@@ -184,11 +190,13 @@ class Qp {
     Verdict unreachable(Owner owner) const;
     Verdict refuse_remote(WcStatus status, AsyncKind kind);
     void stop_peer(AsyncKind kind);
-    /// Only the thread that is this QP's NIC writes its counters: no locked instruction.
+    /// Adds to a counter without a locked instruction: only the thread that executes this queue
+    /// pair's requests writes its counters.
     static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
         counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
     }
-    /// Connected queue pairs; datagrams count by destination.
+    /// Counts the packets of a connected queue pair. Datagrams are counted by destination
+    /// (count_datagram).
     void count(const hca::WireCost& request, const hca::WireCost& response) {
         add(shared_->xmit_packets, request.packets);
         add(shared_->xmit_words, request.words);
@@ -202,7 +210,8 @@ class Qp {
     Verdict execute_datagram(const WorkRequest& wr);
     bool resolve(const WorkRequest& wr, std::uint32_t& hca);
     request::Refused refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const;
-    /// `completes`: with this copy the request is done, and is completed before the target hears.
+    /// Delivers a datagram to one queue pair. `completes`: the request is done with this copy, and
+    /// its completion is written before that of the receiver.
     Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
                              bool completes);
     bool take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record);
@@ -212,8 +221,8 @@ class Qp {
     bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
     void count_datagram(const WorkRequest& wr, std::uint64_t payload);
 
-    /// The queue pairs that receive what this port sends to a multicast address. Computed once per
-    /// change of the fabric or of any group.
+    /// The queue pairs that receive what this port sends to a multicast address. Computed again
+    /// only when routes or groups have changed.
     struct Audience {
         std::uint64_t route_generation;
         std::uint64_t mcast_generation;
@@ -227,11 +236,12 @@ class Qp {
     };
     static constexpr std::size_t kAudiencesMax = 64;
     const Audience& audience(const AddressVector& to);
-    /// Finds them. Returns false if a group was being written all the time: `found` lacks it.
+    /// Finds the queue pairs that receive what is sent to `to`. Returns false if a group was being
+    /// written all the time: its members are then missing in `found`.
     bool find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found);
 
     // qp_wait.cc: waiting, errors, flushing
-    /// Lines a request up behind those that wait.
+    /// Puts a copy of a request behind those that wait.
     void keep_waiting(const WorkRequest& wr);
     void conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
     void enter_error();
@@ -245,47 +255,53 @@ class Qp {
     int enter_state(QpState to, std::uint32_t mask);
     void reset_locked();
 
-    // The hot part: what a small write reads, side by side.
+    // The fields that a small RDMA write reads come first, so that they share cache lines.
     Process* process_ = nullptr;
     Stripe* stripe_ = nullptr;
     QpShared* shared_ = nullptr;
     QpShared* peer_ = nullptr;
-    std::uint64_t peer_rx_ = 0;  ///< What the peer's rx word must be; 0: not connected.
+    /// What the peer's rx word must be; 0 if this queue pair is not connected.
+    std::uint64_t peer_rx_ = 0;
     std::uint64_t path_generation_ = 0;
     std::uint32_t peer_qpn_ = 0;
     Owner peer_owner_ = 0;
     bool hazard_fence_ = false;
     bool disowned_ = false;
     bool waiting_any_ = false;
-    bool packets_ = false;             ///< On the packet path.
-    QpState state_ = QpState::kReset;  ///< Last state set here; the shared one may be kErr already.
-    std::uint32_t send_posted_ = 0;
-    std::uint32_t executing_ = 0;  ///< send_posted_ with the request that is being executed.
+    bool packets_ = false;  ///< The carrier executes the requests (packet path).
+    /// The last state that this process has set. The state in the arena may be kErr already.
+    QpState state_ = QpState::kReset;
+    std::uint32_t send_posted_ = 0;  ///< The number of send requests posted since the last reset.
+    /// The value of send_posted_ just after the request was posted that is being executed.
+    std::uint32_t executing_ = 0;
+    /// The value of send_posted_ of the newest request whose completion was polled.
     std::atomic<std::uint32_t> send_done_{0};
     hca::WireFormat format_;
-    hca::WireFormat format_grh_;  ///< UD: for handles with a global route.
+    hca::WireFormat format_grh_;  ///< The format of datagrams with a global route header.
     QpInit init_;
 
     QpAttr attr_;
     std::uint32_t index_ = 0;
-    Flow* flow_ = nullptr;  ///< UD: where it last counted.
+    Flow* flow_ = nullptr;  ///< The flow that the last datagram was counted in.
     std::vector<Audience> audiences_;
     std::size_t audience_last_ = 0;
     std::deque<Waiting> waiting_;
     Outcome wait_reason_ = Outcome::kDone;
     std::atomic<std::uint64_t> deadline_ns_{0};
-    std::uint64_t resend_ns_ = 0;        ///< Before this, a refused packet is not sent again.
-    std::uint32_t refused_sends_ = 0;    ///< How often it was.
+    std::uint64_t resend_ns_ = 0;        ///< The time before which a refused packet is not resent.
+    std::uint32_t refused_sends_ = 0;    ///< How often a refused packet was sent.
     std::uint64_t told_generation_ = 0;  ///< Route generation at the last report of a refusal.
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;
     std::atomic<bool> flushed_{
-        false};  ///< Written under the stripe lock; receivers look at it too.
+        false};  ///< All requests are flushed. Written under the stripe lock, read without it.
     bool stopped_with_cq_ = false;
-    LockWord carrier_ = 0;  ///< Packet path: the carrier that knows it.
-    /// That carrier has ended. Written as flushed_ is.
+    LockWord carrier_ = 0;  ///< The lock word of the carrier that knows the queue pair.
+    /// The carrier that knew the queue pair has ended. Written under the stripe lock; threads that
+    /// post receive requests read it without that lock.
     std::atomic<bool> stopped_with_carrier_{false};
     SpinLock receive_lock_;
+    /// The index after that of the newest receive request whose completion was polled.
     std::atomic<std::uint32_t> receive_polled_{0};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The beginning and the end of a queue pair.
+// Creating and destroying a queue pair.
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -44,7 +44,8 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     shared.has_flows.store(0);
     shared.rx.store(0);
     shared.type = init.type;
-    // The high bits change with every use of the entry; they must not make the multicast QPN.
+    // The high bits change with every use of the entry. They stay below 15, so that no QPN is the
+    // multicast QPN (0xFFFFFF).
     shared.qpn = index | (use % 15) << kQpIndexBits;
     shared.pd = init.pd;
     shared.access = 0;

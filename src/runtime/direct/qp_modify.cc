@@ -15,7 +15,7 @@ void Qp::apply(const QpAttr& attr, std::uint32_t mask) {
     hca::apply_attributes(attr_, attr, mask);
     shared_->access = attr_.access;
     if (shared_->pkey_index != attr_.pkey_index) {
-        // What datagrams counted until now was of the other partition.
+        // Settled now, because the datagrams counted so far belong to the old partition.
         settle_counters(process_->arena, *shared_, process_->lock_word);
     }
     shared_->pkey_index = attr_.pkey_index;
@@ -46,7 +46,8 @@ void Qp::reset_locked() {
         shared_->rq.tail.store(0);
         shared_->rq.rnr_waiter.store(0);
     }
-    // Another thread may be polling completions of before: first they go, then what they wrote.
+    // Completions of before are removed first: a thread that polls one of them writes the counters
+    // that are set to 0 below.
     if (init_.send_cq != nullptr) {
         init_.send_cq->purge(shared_->qpn);
     }
@@ -85,7 +86,7 @@ int Qp::enter_state(QpState to, std::uint32_t mask) {
             fold_counters(process_->arena, *shared_, process_->lock_word);
             peer_ = &process_->arena.qps[qp_index(attr_.dest_qpn)];
             peer_qpn_ = attr_.dest_qpn;
-            peer_rx_ = kRxReady;  // check_peer_slow() works the rest out.
+            peer_rx_ = kRxReady;  // check_peer_slow() sets the rest of the word.
             shared_->dest_lid.store(attr_.av.dlid.value);
         }
         shared_->state.store(to, std::memory_order_release);
@@ -117,7 +118,7 @@ int Qp::modify(const QpAttr& attr, std::uint32_t mask) {
         return EIO;
     }
     lock();
-    // A peer's error may have moved us on.
+    // A peer may have moved this queue pair to the error state.
     if (shared_->state.load(std::memory_order_acquire) == QpState::kErr) {
         state_ = QpState::kErr;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A queue pair on the packet path: requests go into a ring of the arena, and the carrier takes them
-// from there. Its state is the carrier's to change; what a program asks for is a call.
+// A queue pair on the packet path. Send requests go into a ring in the arena, from which the
+// carrier takes them. Only the carrier changes the queue pair's state; to modify it is a call to
+// the carrier.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -77,7 +78,8 @@ void Qp::post_packet(const WorkRequest& wr) {
     ring_qp_bell(process_->arena, index_);
 }
 
-/// On Ethernet every address is a GID, and the path is no wider than the network interface.
+/// Returns whether attributes are possible on Ethernet: every address has a GID, and the path MTU
+/// is at most that of the network interface.
 bool Qp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
     const HcaRecord& hca = process_->arena.hcas[shared_->hca];
     const auto is_good = [&](const AddressVector& av) {
@@ -93,7 +95,7 @@ int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
         return EINVAL;
     }
     if (stopped_with_carrier_.load(std::memory_order_relaxed)) {
-        // A program that cleans up says so, and finds it done.
+        // A program that cleans up may ask for the error state, which the queue pair has already.
         return mask == qa::kState && attr.state == QpState::kErr ? 0 : EIO;
     }
     QpAttr wanted = attr;
@@ -117,9 +119,9 @@ int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
     return 0;
 }
 
-/// The carrier was this queue pair's HCA, and its end is that HCA's: what was posted and
-/// has no completion is flushed, as after a local work queue catastrophic error (IBA vol.
-/// 1, 11.6.3). Nobody else completes anything here any more.
+/// The carrier was this queue pair's HCA, so its end is the failure of that HCA: requests that have
+/// no completion are flushed, as after a local work queue catastrophic error (IBA vol. 1, 11.6.3).
+/// No other process completes them any more.
 void Qp::stop_with_carrier() {
     if (!packets_ || stopped_with_carrier_.load(std::memory_order_relaxed) ||
         process_->arena.header->carrier.load(std::memory_order_acquire) == carrier_) {
@@ -132,7 +134,7 @@ void Qp::stop_with_carrier() {
         shared_->state.store(QpState::kErr, std::memory_order_release);
         state_ = QpState::kErr;
         if (before != QpState::kErr) {
-            raise(AsyncKind::kQpFatal);  // After the state changed, so that the program sees it so.
+            raise(AsyncKind::kQpFatal);  // After the store, so that the program sees the new state.
         }
         flush_lost_sends();
         receive_lock_.lock();
@@ -163,8 +165,8 @@ void Qp::flush_lost_sends() {
     }
 }
 
-/// The carrier moves the ring's head before it completes a request: the completions alone say how
-/// far it had come.
+/// Flushes the receive requests that the carrier has not completed. The completions say which those
+/// are; the ring's head does not, because the carrier moves it before it completes a request.
 void Qp::flush_lost_receives() {
     RecvRing& ring = shared_->rq;
     if (ring.ring_off == 0) {

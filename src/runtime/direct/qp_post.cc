@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Posting of send requests: what is allowed, and what becomes of a request at once.
+// Posting of send requests: checks a request and executes it, or lets it wait.
 #include <cerrno>
 
 #include "runtime/direct/process.h"

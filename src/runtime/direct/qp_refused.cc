@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Packets that do not arrive because of their partition: a switch port keeps them out, or the HCA
-// at the end does.
+// Packets that do not arrive because of their P_Key or Q_Key: a switch port refuses them, or the
+// destination HCA does.
 
 #include "core/hca/timers.h"
 #include "runtime/direct/process.h"
@@ -8,7 +8,9 @@
 
 namespace softib::live {
 
-/// A request that waits is tried with every poll, but sent again only when no ACK came in time.
+/// Returns whether a refused packet would be sent now, and counts the sending. A request that waits
+/// is tried with every poll, but an HCA would send it again only after its ACK timeout, and at most
+/// retry_cnt times.
 bool Qp::sends_again() {
     if (init_.type == QpType::kUc) {
         return true;
@@ -33,7 +35,8 @@ void Qp::count_refused(const Refusal& refusal) {
     }
 }
 
-/// Once per change of the fabric: the trap is repeated until a manager has heard of it.
+/// Reports a refused packet to the daemon, which sends a trap. Reports once per change of routes:
+/// the daemon repeats the trap until a subnet manager has acknowledged it.
 void Qp::tell_refused(const request::Refused& packet) {
     const std::uint64_t generation =
         process_->arena.header->route_generation.load(std::memory_order_relaxed);
@@ -50,7 +53,7 @@ void Qp::tell_refused(const Refusal& refusal, request::Refused packet) {
     tell_refused(packet);
 }
 
-/// An HCA did not take the packet.
+/// Counts and reports a packet that an HCA has refused because of its P_Key or Q_Key.
 void Qp::bad_key(std::uint32_t hca, request::Refused packet) {
     PortTotals& totals = process_->arena.hcas[hca].totals;
     (packet.where == request::Refused::kAdapterPKey ? totals.pkey_violations
@@ -79,8 +82,8 @@ std::optional<Path> Qp::walk_there(Lid slid) {
     return path && path->hca == peer_->hca ? path : std::nullopt;
 }
 
-/// The way of the peer's ACKs. The peer is one that takes our packets: only then what it says of
-/// itself may be read.
+/// Walks the path of the peer's ACKs. The caller has checked that the peer takes our packets: only
+/// then may its P_Key index be read.
 bool Qp::walk_back(const Path& path, Lid slid) {
     const Arena& arena = process_->arena;
     std::optional<Refusal> refusal;

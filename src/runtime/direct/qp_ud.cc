@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint32_t kGrhBytes = 40;
 
-/// The 40 bytes in front of every datagram's payload: the global route header, or space.
+/// Writes the 40 bytes that precede the payload of every datagram in the receive buffer: the global
+/// route header, or zeros if the datagram has none.
 void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_t payload) {
     std::memset(out, 0, kGrhBytes);
     if (!to.global) {
@@ -37,17 +38,19 @@ void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_
     std::memcpy(out + 24, to.dgid.bytes.data(), to.dgid.bytes.size());
 }
 
-/// A group's members are who attached to its GID; a packet without one has only its LID.
+/// Returns whether a packet goes to this group. A packet with a global route header is matched by
+/// its MGID, one without by its MLID.
 bool is_group_of(const McastGroup& group, const AddressVector& to) {
     return to.global ? std::memcmp(group.mgid, to.dgid.bytes.data(), sizeof group.mgid) == 0
                      : group.mlid == to.dlid.value;
 }
 
-/// A group is written in less. Longer: the daemon died while it wrote, and traffic goes on.
+/// How often a group is read until it is consistent. The daemon writes a group in less time, unless
+/// it died meanwhile; the datagram is then sent without that group.
 constexpr int kGroupReadsMax = 10'000;
 
-/// Copies a group's members between two reads of its sequence number. Returns their number, 0 if it
-/// is another group; std::nullopt if no consistent state was seen.
+/// Copies a group's members between two reads of its sequence number. Returns their number; 0 if
+/// the packet does not go to this group; std::nullopt if no consistent state was seen.
 std::optional<std::uint32_t> read_members(const McastGroup& group, const AddressVector& to,
                                           std::uint32_t (&qpns)[kMcastMembersMax]) {
     for (int reads = 0; reads < kGroupReadsMax; ++reads) {
@@ -79,8 +82,9 @@ request::Refused Qp::refused_datagram(const AddressVector& to, std::uint32_t des
             .sl = to.sl};
 }
 
-/// The HCA behind an address handle, walked once per change of the fabric. What a switch refuses
-/// is counted with the flow, up to there.
+/// Finds the HCA that an address handle leads to, by the switches' forwarding tables; walks them
+/// only once per change of routes. Returns false if no HCA is reached. A packet that a switch
+/// refuses is counted with its flow, at the ports up to that switch.
 bool Qp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
     constexpr std::uint64_t kHcaMask = 0xFFFF;
     const Arena& arena = process_->arena;
@@ -137,7 +141,8 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
     return {};
 }
 
-/// Before anybody can see that it arrived: who saw it finds it counted.
+/// Counts a datagram in its flow. Called before the datagram is delivered, so that a program that
+/// has received it finds it in the counters.
 void Qp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
     const AddressVector& to = wr.ah->to;
     const hca::WireCost cost = hca::request_cost(to.global ? format_grh_ : format_,
@@ -145,7 +150,7 @@ void Qp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
     if (flow_ == nullptr || flow_->dlid.load(std::memory_order_relaxed) != to.dlid.value)
         [[unlikely]] {
         if (to.dlid == kLidUnassigned) {
-            return;  // No packet has such an address.
+            return;  // LID 0 is no destination.
         }
         flow_ = &flow_to(*process_, *shared_, to.dlid);
     }
@@ -178,9 +183,9 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
     return true;
 }
 
-/// Takes the oldest receive request of a queue pair that has its own, with the lock of its ring.
-/// Returns false if there is none, or if it is too small: it then waits for another datagram (IBA
-/// vol. 1, 9.9.6.3, class D).
+/// Locks the receive ring of a queue pair and takes its oldest request. Returns false, with the
+/// ring unlocked, if there is no request or if it is too small: the request then waits for another
+/// datagram (IBA vol. 1, 9.9.6.3, class D).
 bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
     const Arena& arena = process_->arena;
     RecvRing& ring = target.rq;
@@ -203,7 +208,7 @@ bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord
     return true;
 }
 
-/// A successful one, of a request that was taken.
+/// Returns the successful completion of a receive request that was taken.
 Cqe Qp::datagram_completion(const WorkRequest& wr, const QpShared& target, const TakenRecv& taken,
                             std::uint64_t bytes) const {
     const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
@@ -245,7 +250,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
             return {};
         }
     } else if (!take_for_datagram(target, gather.bytes, *record)) {
-        return {};  // A datagram is lost.
+        return {};  // The datagram is lost.
     }
     const TakenRecv& taken = record->request;
     park_point(ParkPoint::kDatagramTaken);
@@ -270,7 +275,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
         shm_unlock(ring.lock);
     }
     if (hca::stops_receiving(QpType::kUd, status)) {
-        // The receiver's own request was bad: its queue pair stops.
+        // The receiver's own request was invalid: its queue pair enters the error state.
         target.rx.store(0, std::memory_order_release);
         target.state.store(QpState::kErr, std::memory_order_release);
         process_->ring(target.owner);
@@ -282,8 +287,9 @@ bool Qp::Audience::is_of(const AddressVector& to, PKey key) const {
     return dlid == to.dlid && pkey == key && global == to.global && (!global || dgid == to.dgid);
 }
 
-/// The queue pairs that are attached to the group at the ports where the switches' tables lead,
-/// and at our own: an HCA gives its own queue pairs their copy itself.
+/// Finds the queue pairs that are attached to the group at the HCA ports that the switches'
+/// multicast forwarding tables lead to, and at this HCA: an HCA delivers to its own queue pairs
+/// itself.
 bool Qp::find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found) {
     const Arena& arena = process_->arena;
     found.clear();
@@ -315,7 +321,7 @@ bool Qp::find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint
         }
     }
     std::ranges::sort(found);
-    const auto twice = std::ranges::unique(found);  // Attached by two LIDs.
+    const auto twice = std::ranges::unique(found);  // A queue pair may be attached by two MLIDs.
     found.erase(twice.begin(), twice.end());
     return whole;
 }
@@ -344,7 +350,7 @@ const Qp::Audience& Qp::audience(const AddressVector& to) {
     Audience& audience = audiences_[audience_last_];
     if (audience.route_generation != route || audience.mcast_generation != mcast) {
         const bool whole = find_audience(to, pkey, audience.qpns);
-        audience.route_generation = whole ? route : 0;  // Else it looks again next time.
+        audience.route_generation = whole ? route : 0;  // 0: the next datagram looks again.
         audience.mcast_generation = mcast;
     }
     return audience;

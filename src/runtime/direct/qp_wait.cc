@@ -12,13 +12,14 @@ namespace softib::live {
 
 namespace {
 
-/// A peer that is gone and a timeout of "never": the program still gets its error.
+/// How long a request waits for a peer that does not answer if the queue pair's ACK timeout is
+/// infinite: the program gets an error even then.
 constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
 constexpr std::uint64_t kPeerCheckPeriodNs = 20'000'000;
 
 }  // namespace
 
-/// A failed request: its own status first, then the queue pair stops.
+/// Completes a failed request with its status, then stops the queue pair.
 void Qp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
     complete(wr, posted, status);
     if (init_.type == QpType::kUd || init_.type == QpType::kUc) {
@@ -83,7 +84,8 @@ void Qp::keep_waiting(const WorkRequest& wr) {
     }
 }
 
-/// A receiver that is not ready and never will be: the daemon, who would tell, may be gone too.
+/// Returns whether the process of the peer has ended, so that it will never post a receive request.
+/// The daemon would report that, but may have ended too.
 bool Qp::peer_is_silent() {
     const std::uint64_t now = monotonic_ns();
     if (now - liveness_checked_ns_ > kPeerCheckPeriodNs) {
@@ -102,7 +104,7 @@ bool Qp::advance() {
             break;
         }
         if (state_ != QpState::kRts) {
-            break;  // Drained: waits for RTS, not for the fabric.
+            break;  // The send queue is drained (SQD): its requests wait for RTS.
         }
         Waiting& w = waiting_.front();
         executing_ = w.posted;
@@ -149,8 +151,8 @@ void Qp::ask_for_wake() {
         } else if (peer_->srq != 0) {
             ring = &arena.srqs[peer_->srq - 1].ring;
         }
-        // Followed by one more try (progress), so that a post between the last try and this store
-        // is not missed.
+        // The caller then tries once more (progress), so that it does not miss a receive request
+        // that was posted between its last try and this store.
         ring->rnr_waiter.exchange(process_->owner, std::memory_order_seq_cst);
     }
     unlock();
@@ -182,7 +184,7 @@ void Qp::flush_if_failed() {
 
 void Qp::stop_with_cq() {
     if (packets_) {
-        return;  // The carrier sees to it.
+        return;  // The carrier stops the queue pair.
     }
     const auto lost = [](Cq* cq) { return cq != nullptr && cq->overflowed(); };
     if (!lost(init_.send_cq) && !lost(init_.recv_cq)) {
@@ -193,7 +195,7 @@ void Qp::stop_with_cq() {
         stopped_with_cq_ = true;
         shared_->rx.store(0, std::memory_order_release);
         shared_->state.store(QpState::kErr, std::memory_order_release);
-        raise(AsyncKind::kQpFatal);  // After the state changed, so that the program sees it so.
+        raise(AsyncKind::kQpFatal);  // After the store, so that the program sees the new state.
         flush_locked();
     }
     unlock();
@@ -205,7 +207,7 @@ void Qp::flush_locked() {
     }
     flushed_ = true;
     state_ = QpState::kErr;
-    // Deliverers that were at work when the state changed finish first.
+    // Senders that were delivering when the state changed finish first.
     wait_grace(process_->arena, process_->owner, stripe_);
     for (const Waiting& w : waiting_) {
         complete(w.wr, w.posted, WcStatus::kWrFlushErr);
@@ -254,8 +256,8 @@ int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t 
     if (state == QpState::kReset) {
         return EINVAL;
     }
-    // A deliverer completes a request before it moves the head on: a program quick enough has
-    // polled the completion already, and its slot is free.
+    // A sender completes a request before it moves the head on. If the program has polled that
+    // completion in between, the slot at the head is free as well.
     RecvRing& ring = shared_->rq;
     std::uint32_t freed = ring.head.load(std::memory_order_acquire);
     const std::uint32_t polled = receive_polled_.load(std::memory_order_relaxed);
@@ -274,7 +276,7 @@ void Qp::unlock_receive_and_wake() {
         }
         receive_lock_.unlock_full();
         if (shared_->state.load() == QpState::kErr) {
-            ring_qp_bell(process_->arena, index_);  // To be flushed.
+            ring_qp_bell(process_->arena, index_);  // The carrier flushes the request.
         }
         return;
     }

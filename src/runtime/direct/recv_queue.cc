@@ -17,7 +17,8 @@ namespace softib::live {
 
 namespace {
 
-/// Takers of one queue that may die at about the same time.
+/// Spare slots of a shared receive queue, for the requests of senders that die at about the same
+/// time.
 constexpr std::uint32_t kSrqSpare = 16;
 
 }  // namespace
@@ -148,7 +149,7 @@ Srq::~Srq() {
         if (is_packet_path(process_->arena)) {
             call_carrier(*process_, CarrierCall::kDestroySrq, index_, carrier_);
         }
-        // Under the lock: the daemon may be giving back what a dead sender had taken.
+        // Under the lock, because the daemon may be giving back a request that a dead sender took.
         srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
         shared_->live.store(0, std::memory_order_release);
         shm_unlock(shared_->ring.lock);
@@ -190,8 +191,8 @@ int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint
     return 0;
 }
 
-/// What is posted here stays posted: no queue pair takes it any more, and none of it completes (IBA
-/// vol. 1, 11.6.3, the affiliated asynchronous error of a shared receive queue).
+/// The requests posted here stay posted: no queue pair takes them any more, and none of them
+/// completes (IBA vol. 1, 11.6.3, the affiliated asynchronous error of a shared receive queue).
 void Srq::stop_with_carrier() {
     if (is_packet_path(process_->arena) &&
         process_->arena.header->carrier.load(std::memory_order_acquire) != carrier_ &&
@@ -220,7 +221,7 @@ int Srq::resize(std::uint32_t max_wr) {
         return grows && off == 0 ? ENOMEM : EINVAL;
     }
     if (grows) {
-        // Takers look at the ring under its lock only.
+        // Senders read the ring only under its lock.
         srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
         const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
         for (std::uint32_t i = ring.head.load(std::memory_order_relaxed); i != tail; ++i) {

@@ -42,7 +42,7 @@ WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd
 bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, std::uint32_t pd) {
     const Arena& arena = process.arena;
     std::uint32_t sge = 0;
-    std::uint64_t filled = 0;  // of sges[sge]
+    std::uint64_t filled = 0;  // Bytes of sges[sge] that are filled.
     for (std::uint32_t p = 0; p < gather.count; ++p) {
         const char* from = gather.parts[p].from;
         std::uint64_t left = gather.parts[p].bytes;

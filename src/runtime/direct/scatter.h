@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A message between two scattered memories: gathered from the sender's buffers, spread over the
-// buffers of a receive request.
+// Moves a message: gathers it from the sender's buffers and scatters it over the buffers of a
+// receive request.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace softib::live {
 
 class Process;
 
-/// The sender's side, as addresses this process can read, or have a GPU read.
+/// The sender's buffers, as addresses that this process, or a GPU for it, can read.
 struct Gather {
     struct Part {
         const char* from;
@@ -31,7 +31,7 @@ struct Gather {
         parts[count++] = {from, n, on_gpu};
         bytes += n;
     }
-    /// What a null region reads as.
+    /// Adds `n` zero bytes, which is what a read of a null memory region gives.
     void add_zeros(std::uint64_t n);
 };
 
@@ -40,12 +40,12 @@ inline bool holds(const TakenRecv& request, std::uint64_t bytes) {
     return hca::room_in({request.sges, request.num_sge}) >= bytes;
 }
 
-/// Checks the buffers of a receive request for a message, before its first byte moves: kSuccess,
-/// or what the receiver's completion says.
+/// Checks whether the buffers of a receive request can take a message of `bytes` bytes, before its
+/// first byte moves. Returns kSuccess, or the error status for the receiver's completion.
 WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd,
                        std::uint64_t bytes);
 
-/// Moves the message; false when the receiver's memory could not be reached.
+/// Moves the message. Returns false if the receiver's memory could not be reached.
 bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, std::uint32_t pd);
 
 }  // namespace softib::live

@@ -20,7 +20,7 @@ namespace softib::live {
 
 namespace {
 
-/// A helper that does not answer for this long counts as dead (it may be stopped).
+/// How long to wait for a helper thread, which may be stopped, before it counts as dead.
 constexpr std::uint64_t kAnswerLimitNs = 2'000'000'000;
 
 constexpr std::uint64_t word_of(ServiceCall::State state, LockWord caller) {
@@ -41,8 +41,7 @@ ServiceCall* claim_call(Process& process, Owner target) {
     for (;;) {
         for (ServiceCall& call : slot.calls) {
             std::uint64_t word = call.state.load(std::memory_order_acquire);
-            // A caller that died in the middle leaves its entry behind; the helper may still be
-            // at work on one that runs.
+            // An entry whose caller has died can be taken, unless the helper is still executing it.
             const bool abandoned = word != 0 && state_in(word) != ServiceCall::kRunning &&
                                    state_in(word) != ServiceCall::kAbandoned &&
                                    caller_in(word) != process.lock_word &&
@@ -73,8 +72,8 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
             cpu_relax();
             continue;
         }
-        // The one we wait for may be waiting for us. The attention stays set for what else it
-        // means.
+        // The process that we wait for may be waiting for us. Attention stays set, because it may
+        // ask for other things than service calls.
         if (process.slot->attention.load(std::memory_order_relaxed) != 0) {
             service_run(process);
         }
@@ -90,7 +89,7 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
         if (t - start > kAnswerLimitNs) {
             std::uint64_t posted = word(ServiceCall::kPosted);
             if (call.state.compare_exchange_strong(posted, word(ServiceCall::kClaimed))) {
-                return Answer::kNone;  // Taken back before the helper looked at it.
+                return Answer::kNone;  // Taken back before the helper started it.
             }
             std::uint64_t running = word(ServiceCall::kRunning);
             if (call.state.compare_exchange_strong(running, word(ServiceCall::kAbandoned))) {
@@ -101,16 +100,18 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
     return call.status == 0 ? Answer::kYes : Answer::kNo;
 }
 
-/// The program may have unmapped the memory: a system call reports that instead of a fault.
+/// Copies within this process by a system call, which fails where a plain copy would crash: the
+/// program may have unmapped the memory. Returns 0 or an errno value.
 int copy_self(const Process& process, void* to, const void* from, std::uint64_t length) {
     iovec local{to, length};
     iovec remote{const_cast<void*>(from), length};
     const int error = copy_by_system(*process.slot, *process.slot, length, [&] {
-        // By number: a sanitizer's wrapper misses the order between our threads and the peer.
+        // By number, because a sanitizer's wrapper does not see the order between our threads and
+        // the peer, and would report a race.
         return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
     });
     if (error == ENOSYS || error == EPERM) {
-        copy_ordered(to, from, length);  // Not permitted here; trust the registration.
+        copy_ordered(to, from, length);  // The system call is forbidden: trust the registration.
         return 0;
     }
     return error;
@@ -200,7 +201,7 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
     const Answer answer = wait_answer(process, target, *call);
     if (answer == Answer::kNoneAndRunning) {
         errno = ETIMEDOUT;
-        return false;  // The bounce buffer is the helper's for good.
+        return false;  // The helper may still use the bounce buffer, which is never freed.
     }
     if (answer == Answer::kYes && op == ServiceCall::kRead) {
         copy_ordered(data, process.arena.base + bounce, length);
@@ -231,9 +232,9 @@ void service_run(Process& process) {
                                                 std::memory_order_acquire)) {
             continue;
         }
-        // The caller's own hazard guards our memory and its own only while it lives. Ours keeps
-        // the daemon from freeing its buffer, and our program's deregistration waiting; then a
-        // caller that lives now may die.
+        // The caller's hazard protects our memory and its buffer only while the caller lives. Our
+        // own hazard keeps the daemon from freeing the buffer, and makes a deregistration in this
+        // process wait. So if the caller is alive after this store, it may die later.
         const Hazard hazard(stripe, static_cast<Owner>(caller), process.hazard_fence);
         park_point(ParkPoint::kServiceRunning);
         if (holder_alive(process.arena, caller)) {

@@ -15,12 +15,13 @@ bool Share::take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint
     if (device == process.devices.end() || place >= kDevicesPerProc) {
         return false;
     }
-    // Held first, and given back last: a process that is killed in between leaves its HCA with room
-    // for one more, never for one less.
+    // The process's own count is raised first and lowered last: if the process is killed in
+    // between, the daemon gives back too much, and the HCA has room for more objects, never for
+    // fewer.
     HeldObjects& held = process.slot->held[place];
     auto& count = held.count[static_cast<std::size_t>(kind)];
     std::atomic<std::int64_t>& all = objects_in_use(process.arena, hca, kind);
-    __atomic_store_n(&held.hca, hca, __ATOMIC_RELAXED);  // The same by every thread.
+    __atomic_store_n(&held.hca, hca, __ATOMIC_RELAXED);  // Every thread stores the same value.
     count.fetch_add(amount, std::memory_order_release);
     if (all.fetch_add(amount, std::memory_order_acq_rel) + amount >
         object_limit(process.arena, kind)) {
@@ -37,7 +38,7 @@ bool Share::take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint
 
 Share::~Share() {
     if (amount_ == 0 || !process_->usable()) {
-        return;  // A forked child's copy is its parent's object.
+        return;  // In a forked child, the object belongs to the parent.
     }
     const std::uint32_t hca = __atomic_load_n(&held_->hca, __ATOMIC_RELAXED);
     objects_in_use(process_->arena, hca, kind_).fetch_sub(amount_, std::memory_order_acq_rel);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What this process holds of its HCAs' limits (runtime/shm/limits.h).
+// Counts the objects of this process against the limits of its HCAs (runtime/shm/limits.h).
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace softib::live {
 
 class Process;
 
-/// An object's share of its HCA, given back when the object goes.
+/// What an object takes of its HCA's limit; given back when the object is destroyed.
 class Share {
   public:
     Share() = default;
@@ -19,8 +19,8 @@ class Share {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    /// Takes a share of the HCA's objects. Returns false, with nothing taken, if it has too few
-    /// left.
+    /// Takes `amount` objects of a kind from the HCA's limit. Returns false, with nothing taken, if
+    /// fewer are left.
     bool take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint32_t amount = 1);
 
   private:
@@ -30,8 +30,8 @@ class Share {
     std::uint32_t amount_ = 0;
 };
 
-/// Pages of a region that an HCA would pin. They count against RLIMIT_MEMLOCK only where the
-/// process was started to be held to it (`softib exec --enforce-memlock`): nothing is pinned here.
+/// The pages of a region that a real HCA would pin; softib pins none. They count against
+/// RLIMIT_MEMLOCK only if the program was started by `softib exec --enforce-memlock`.
 class PinnedPages {
   public:
     PinnedPages() = default;
@@ -39,7 +39,8 @@ class PinnedPages {
     PinnedPages(const PinnedPages&) = delete;
     PinnedPages& operator=(const PinnedPages&) = delete;
 
-    /// Replaces the share it had. Returns false, with nothing changed, if the limit forbids it.
+    /// Counts the pages of [address, address + length) in place of those counted before. Returns
+    /// false, with nothing changed, if the limit forbids it.
     bool take(Process& process, std::uint64_t address, std::uint64_t length);
 
   private:

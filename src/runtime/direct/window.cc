@@ -23,7 +23,7 @@ bool invalidate_window(const Arena& arena, std::uint32_t rkey, std::uint32_t pd,
 
 bool may_bind(const Arena& arena, const BindInfo& bind, std::uint32_t pd) {
     const MrShared& window = arena.mrs[bind.mw_index];
-    // Queue pair, window and region are of one domain (IBA vol. 1, C10-72).
+    // Queue pair, window and region must have the same protection domain (IBA vol. 1, C10-72).
     if (window.pd != pd ||
         !hca::kind_allows_bind(window.kind, window.length != 0, bind.access, bind.length)) {
         return false;
@@ -43,7 +43,8 @@ bool may_bind(const Arena& arena, const BindInfo& bind, std::uint32_t pd) {
 bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std::uint32_t qpn) {
     MrShared& window = arena.mrs[bind.mw_index];
     const MrShared& region = arena.mrs[bind.mr_index];
-    // Read before the region is looked at: if it goes meanwhile, the window is of one that was.
+    // Read before may_bind() reads the region: if the region is deregistered after that, its
+    // generation changes, and the window's key is invalid.
     const std::uint32_t generation = region.generation.load(std::memory_order_acquire);
     if (!may_bind(arena, bind, pd)) {
         return false;
@@ -56,7 +57,7 @@ bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std
         window.key.store(bind.new_rkey, std::memory_order_release);
         return true;
     }
-    // Zero-based windows count from their own start.
+    // Addresses in a zero-based window count from its start.
     const std::uint64_t shift = (bind.access & kZeroBased) != 0 ? bind.address : 0;
     window.iova = bind.address - shift;
     window.length = bind.length;
@@ -64,7 +65,7 @@ bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std
     window.ext_begin = region.ext_begin - shift;
     window.ext_end = region.ext_end - shift;
     window.ext_off = region.ext_off;
-    if (shift > region.ext_begin) {  // Keep the extent from wrapping below zero.
+    if (shift > region.ext_begin) {  // Keeps the extent from wrapping below zero.
         const std::uint64_t skip = std::min(shift, region.ext_end) - region.ext_begin;
         window.ext_begin = 0;
         window.ext_end = region.ext_end > shift ? region.ext_end - shift : 0;

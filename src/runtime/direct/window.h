@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Memory windows, and keys as a request from the wire may use them: the rules of both data paths.
+// Memory windows, and the check of an R_Key that a request from a peer names. Both data paths
+// follow these rules.
 
 #include <cstdint>
 
@@ -11,7 +12,9 @@
 
 namespace softib::live {
 
-/// The entry of a key for a request that arrived at this queue pair, or nullptr.
+/// Returns the entry of an R_Key for a request that arrived at the queue pair `qpn`; nullptr if the
+/// key does not allow the request, or is that of a window whose region is gone or that is bound to
+/// another queue pair.
 inline const MrShared* find_remote_key(const Arena& arena, std::uint32_t rkey, std::uint32_t pd,
                                        std::uint32_t qpn, std::uint64_t addr, std::uint64_t length,
                                        std::uint32_t access) {
@@ -27,16 +30,16 @@ inline const MrShared* find_remote_key(const Arena& arena, std::uint32_t rkey, s
     return mr;
 }
 
-/// Whether a queue pair of a domain may bind a window.
+/// Returns whether a queue pair of this protection domain may bind a window.
 bool may_bind(const Arena& arena, const BindInfo& bind, std::uint32_t pd);
 
-/// Binds a window that nobody uses at the moment to a queue pair. Returns false, with nothing
-/// changed, if it must not be bound.
+/// Binds a window to a queue pair. No request may be using the window. Returns false, with nothing
+/// changed, if may_bind() forbids it.
 bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std::uint32_t qpn);
 
-/// Ends the binding of a type 2 window, for a request from the wire or posted here. Such a window
-/// belongs to a queue pair and its domain (type 2B), so only at the one that it is, or was last,
-/// bound to (IBA vol. 1, 9.4.1.1.3 and 10.6.7.2). Returns false if the key is no such window's.
+/// Ends the binding of a type 2 window, for a request of a peer or of this process. The window is
+/// of type 2B: only the queue pair that it is or was last bound to may invalidate it (IBA vol. 1,
+/// 9.4.1.1.3 and 10.6.7.2). Returns false if the key is that of no such window.
 bool invalidate_window(const Arena& arena, std::uint32_t rkey, std::uint32_t pd, std::uint32_t qpn);
 
 }  // namespace softib::live

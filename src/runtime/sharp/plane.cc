@@ -15,7 +15,7 @@ void put(std::string& to, std::uint32_t value) {
     to.append(bytes, sizeof bytes);
 }
 
-/// Reads words one after the other; what is not there makes the whole bad.
+/// Reads words one after the other. After a read past the end, good() is false.
 class PlaneReader {
   public:
     explicit PlaneReader(std::string_view text) : text_(text) {}

@@ -146,7 +146,7 @@ Announcement& Turns::announcement(std::uint64_t number, std::uint32_t member) co
     return *reinterpret_cast<Announcement*>(part(number, SlotLayout::announcement(member)));
 }
 
-/// Returns whether the slot is this turn's: all members have left the turn that had it before.
+/// Returns whether the slot belongs to this turn: all members have left the turn before it there.
 bool Turns::has_slot(std::uint64_t number) {
     if (number >= slots_until_) {
         std::uint64_t left_by_all = UINT64_MAX - kSlots;
@@ -175,7 +175,7 @@ bool Turns::enter(std::uint64_t number, const Turn& turn, const PieceList& in) {
     return with_lines || arrive(number, turn, in);
 }
 
-/// Tells all members that this one is here, with its data if they go with lines.
+/// Announces to all members that this one has entered, with its data if they are small enough.
 void Turns::announce(std::uint64_t number, const Turn& turn, const PieceList& in) {
     Announcement& mine = announcement(number, rank_);
     mine.signature = turn.signature;
@@ -189,13 +189,14 @@ void Turns::announce(std::uint64_t number, const Turn& turn, const PieceList& in
     mine.turn.store(number + 1, std::memory_order_release);
 }
 
-/// Members disagree about what they do: nobody gets a result.
+/// Fails the job, because its members disagree about an operation.
 void Turns::disagree() {
     header_->error.store(static_cast<std::int32_t>(sharp::Error::kInvalid),
                          std::memory_order_relaxed);
 }
 
-/// Puts this member's data where the last to arrive finds them, which is this one's part too.
+/// Copies this member's data into the slot and counts it as arrived. The last member to arrive
+/// completes the turn, or begins the reduction.
 bool Turns::arrive(std::uint64_t number, const Turn& turn, const PieceList& in) {
     Slot& at = slot(number);
     const SlotLayout layout(members_);
@@ -215,7 +216,8 @@ bool Turns::arrive(std::uint64_t number, const Turn& turn, const PieceList& in) 
     if (at.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != members_) {
         return true;
     }
-    // Nobody looks at these again before the slot is another turn's, or all have come to this one.
+    // No member reads these before the stage is stored below, or before the slot belongs to another
+    // turn.
     at.signature.store(0, std::memory_order_relaxed);
     at.arrived.store(0, std::memory_order_relaxed);
     at.next_chunk.store(0, std::memory_order_relaxed);
@@ -230,11 +232,12 @@ bool Turns::arrive(std::uint64_t number, const Turn& turn, const PieceList& in) 
     return true;
 }
 
-/// Does what no other member does yet.
+/// Reduces chunks that no other member has taken. The member that does the last one completes the
+/// turn.
 void Turns::reduce_chunks(std::uint64_t number, const Turn& turn) {
     Slot& at = slot(number);
     const SlotLayout layout(members_);
-    // A chunk has whole elements: element sizes divide neither 2^14 nor each other (MINLOC).
+    // A chunk has whole elements, whose size need not divide kStretchBytes: 12 bytes in a MINLOC.
     const auto element = static_cast<std::uint32_t>(turn.reduction.element_bytes());
     const std::uint32_t chunk_bytes = kStretchBytes / element * element;
     const std::uint32_t chunks = (turn.bytes + chunk_bytes - 1) / chunk_bytes;
@@ -267,8 +270,9 @@ void Turns::complete(std::uint64_t number, const Turn& turn) {
     slot(number).state.store(slot_state(number, Stage::kComplete), std::memory_order_release);
 }
 
-/// Looks at the lines of all who were not there at the last look, and not only at the first of
-/// them: what has come is fetched while others are waited for.
+/// Returns whether all members have announced the turn. It reads the announcements of all members
+/// that were missing at the last call, not only of the first one: the processor then fetches what
+/// has come while the member waits for others.
 bool Turns::have_all_announced(std::uint64_t number, const Turn& turn) {
     std::uint64_t& missing = missing_[number % kSlots];
     for (std::uint64_t rest = missing; rest != 0; rest &= rest - 1) {
@@ -286,8 +290,8 @@ bool Turns::have_all_announced(std::uint64_t number, const Turn& turn) {
     return missing == 0;
 }
 
-/// Makes the result of what all have announced, as every other member does. Returns false if a
-/// member has announced what lies outside the vector.
+/// Makes the result from all members' announcements, as every other member does for itself. Returns
+/// false if a member has announced data outside the vector.
 bool Turns::put_together(std::uint64_t number, const Turn& turn, const PieceList& out) {
     if (turn.out_bytes == 0) {
         return true;
@@ -341,7 +345,8 @@ bool Turns::leave(std::uint64_t number, const Turn& turn, const PieceList& out) 
     return true;
 }
 
-/// Turns may be left in another order than that in which they were entered.
+/// Notes that this member has left a turn. Turns may be left in another order than that in which
+/// they were entered.
 void Turns::has_left(std::uint64_t number) {
     const auto bit = [](std::uint64_t turn) { return 1U << turn % kSlots; };
     left_early_ |= bit(number);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Turns on the packet path: a member hands its part to the carrier, and takes the result from it.
+// Turns on the packet path: a member hands its contribution to the carrier, and gets the result
+// from it.
 #include "runtime/sharp/turns.h"
 #include "runtime/shm/thread.h"
 
 namespace softib::live {
 
-/// Returns false while the slot has a turn of this member that is not over.
+/// Posts a turn to the carrier. Returns false, with nothing changed, while the slot has an earlier
+/// turn that this member has not left.
 bool Turns::post(std::uint64_t number, const Turn& turn, const PieceList& in) {
     if (number >= left_ + kSlots) {
         return false;
     }
-    // The carrier adds zeros where a member contributes nothing.
+    // Where members contribute parts of one vector, their other bytes count as zeros: OR joins all.
     const sharp::Reduction reduction =
         turn.reduces ? turn.reduction
                      : sharp::Reduction{sharp::DataType::kU8, sharp::ReduceOp::kBitOr};
@@ -33,6 +35,7 @@ bool Turns::post(std::uint64_t number, const Turn& turn, const PieceList& in) {
     return true;
 }
 
+/// Takes the result of a turn and leaves it. Returns false if the carrier has not done it yet.
 bool Turns::collect(std::uint64_t number, const Turn& turn, const PieceList& out) {
     if (posts_[number % kSlots].done.load(std::memory_order_acquire) != number + 1) {
         wake_carrier();
@@ -46,8 +49,9 @@ bool Turns::collect(std::uint64_t number, const Turn& turn, const PieceList& out
     return true;
 }
 
-/// A member sees the fabric but writes nothing into it, so it cannot ring the carrier's bell for
-/// good: a carrier that is about to sleep misses it. Who waits wakes again.
+/// Wakes the carrier if it sleeps. A member reads the arena but cannot write into it, so it cannot
+/// set the carrier's doorbell, and a carrier that is about to sleep misses this call. A member that
+/// waits therefore calls again.
 void Turns::wake_carrier() const {
     if (fabric_ != nullptr && fabric_->base != nullptr &&
         fabric_->header->carrier_sleeping.load() != 0) {

@@ -14,7 +14,7 @@
 namespace softib::live {
 namespace {
 
-/// A group of members in one process, each of which does a step when the test says so.
+/// A group whose members are in one process, and do their steps when the test calls for them.
 class TurnsTest : public testing::Test {
   protected:
     static constexpr std::uint32_t kMembers = 3;

@@ -11,7 +11,7 @@ namespace softib::live {
 
 namespace {
 
-/// Table entries below this are never handed out: 0 means "none", QPNs 0 and 1 are the
+/// The first table entry that is ever allocated: 0 means "none", and QPNs 0 and 1 are the
 /// management queue pairs.
 constexpr std::uint32_t kReservedEntries = 16;
 
@@ -70,7 +70,7 @@ void TableAllocator::release(std::uint32_t entry) {
 void ChunkAllocator::init(const Arena* arena, Owner owner) {
     arena_ = arena;
     owner_ = owner;
-    // Processes start apart from each other, so that they seldom meet in the owner table.
+    // Processes start at different chunks, so that they seldom compete for one.
     cursor_ =
         static_cast<std::uint32_t>(std::uint64_t{owner} * 2654435761U % arena->header->chunks);
     for (auto& list : free_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// All requests that the daemon takes, found by their number. Whoever visits an AnyRequest does not
-// compile until it handles each of them.
+// All requests that the daemon takes, in one variant: code that visits an AnyRequest compiles only
+// if it handles each of them.
 
 #include <cerrno>
 #include <expected>
@@ -57,14 +57,14 @@ constexpr bool is_answered(RequestId id, const std::variant<Requests...>*) {
 
 }  // namespace detail
 
-/// Reads a request. The error is EINVAL where it does not have its fields, ENOSYS where nobody
-/// knows it.
+/// Reads a request. The error is EINVAL if the message does not have exactly the request's fields,
+/// ENOSYS if the request is unknown.
 inline std::expected<AnyRequest, int> decode_request(const Message& message) {
     return detail::decode_any(message, static_cast<const AnyRequest*>(nullptr));
 }
 
-/// Whether the sender of this request waits for a reply. To a request that nobody knows there is
-/// one, which says so.
+/// Returns whether the sender of this request waits for a reply. True also for an unknown request,
+/// to which the reply is ENOSYS.
 constexpr bool is_answered(RequestId id) {
     return detail::is_answered(id, static_cast<const AnyRequest*>(nullptr));
 }

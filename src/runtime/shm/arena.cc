@@ -52,7 +52,7 @@ void lay_out(ArenaHeader& h) {
     h.mr_batches_off = place(sizeof(Owner) * kMrsMax / kBatchEntries);
     h.cq_batches_off = place(sizeof(Owner) * kCqsMax / kBatchEntries);
     h.srq_batches_off = place(sizeof(Owner) * kSrqsMax / kBatchEntries);
-    // The owner table is sized for the whole arena, a little more than there will be chunks.
+    // The owner table has room for the whole arena, which is a little more than there are chunks.
     h.chunk_owner_off = place(sizeof(Owner) * (h.arena_bytes / kChunkBytes));
     h.bells_off = place(sizeof(Bells));
     h.chunks_off = align_up(off, kChunkBytes);
@@ -94,7 +94,7 @@ bool map(Arena& a, bool writable) {
     void* p = mmap(nullptr, a.bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ,
                    MAP_SHARED | MAP_NORESERVE, a.fd, 0);
     if (p == MAP_FAILED) {
-        errno = ENOMEM;  // Some tools that lay out the address space themselves say EINVAL.
+        errno = ENOMEM;  // Tools that manage the address space may fail with EINVAL.
         return false;
     }
     madvise(p, a.bytes, MADV_DONTDUMP);

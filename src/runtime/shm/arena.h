@@ -3,18 +3,19 @@
 
 // The arena: one sparse memfd per fabric, made by softibd and mapped whole by every program on it.
 //
-// Everything a peer must reach to act as this process's NIC lives here: queue pairs, receive
+// It holds everything that a peer must reach to act as a process's NIC: queue pairs, receive
 // queues, completion queues, memory keys, the pages of registered memory, and the fabric itself
 // (ports, cables, forwarding tables). An address in the arena is an offset, so that it means the
-// same in every process; nothing in here is ever a pointer.
+// same in every process; the arena holds no pointers that another process follows.
 //
 // Crash rule: a process may be killed at any instruction. Every update therefore has one commit
-// point, a single store, and any prefix of a critical section leaves valid data. Ownership of
-// table entries and memory is a word per batch or chunk that holds the owner's slot, so that the
-// daemon finds and frees what a dead process left.
+// point, a single store, and a critical section that stops anywhere leaves valid data. A word for
+// each batch of table entries and each chunk of memory holds the owner's slot, so that the daemon
+// finds and frees what a dead process left.
 //
-// Reader rule: whoever uses another process's objects publishes a hazard in its stripe first; who
-// destroys an object waits until no hazard of an operation on its process is left (grace.h).
+// Reader rule: a process that uses another process's objects first publishes a hazard in its
+// stripe. A process that destroys an object waits until no hazard of an operation on the object's
+// process is left (grace.h).
 
 #include <atomic>
 #include <cstddef>
@@ -35,10 +36,11 @@ namespace softib::live {
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
 inline constexpr std::uint32_t kArenaVersion = 12;
 
+/// The start of the arena.
 struct alignas(64) ArenaHeader {
     std::uint64_t magic;
     std::uint32_t version;
-    std::uint32_t lid_max;
+    std::uint32_t lid_max;  ///< The largest unicast LID that was ever given.
     std::uint64_t arena_bytes;
     std::uint64_t instance;  ///< Random; tells two arenas of one fabric name apart.
     char fabric_name[64];
@@ -48,31 +50,32 @@ struct alignas(64) ArenaHeader {
     std::uint32_t switch_ports;
     std::uint32_t chunks;
     std::uint32_t daemon_pid;
-    std::uint32_t mft_words;             ///< Of 64 ports each, for the switch with the most ports.
+    std::uint32_t mft_words;             ///< Words of 64 ports in an entry of a multicast table.
     std::uint32_t ports_per_switch_max;  ///< Port 0 included.
     DataPath data_path;
-    LinkLayer link_layer;  ///< Of all ports.
+    LinkLayer link_layer;  ///< Link layer of all ports.
 
-    // Offsets of the tables below.
+    // Offsets of the tables.
     std::uint64_t procs_off;
     std::uint64_t hosts_off;
     std::uint64_t hcas_off;
     std::uint64_t switches_off;
     std::uint64_t switch_ports_off;
-    std::uint64_t lfts_off;  ///< kLftEntries bytes per switch.
-    std::uint64_t mfts_off;  ///< kMftEntries x switches x mft_words.
-    std::uint64_t lanes_off;
-    std::uint64_t adaptive_off;    ///< One per switch.
-    std::uint64_t injections_off;  ///< A PortLanes per HCA, and then per switch port.
-    std::uint64_t sl_rows_off;     ///< One per HCA; then per switch port ports_per_switch_max.
-    std::uint64_t lid_owner_off;   ///< kLftEntries x NodeRef.
+    std::uint64_t lfts_off;        ///< kLftEntries bytes for each switch.
+    std::uint64_t mfts_off;        ///< kMftEntries x switches x mft_words.
+    std::uint64_t lanes_off;       ///< A PortLanes for each HCA, and then for each switch port.
+    std::uint64_t adaptive_off;    ///< An AdaptiveRecord for each switch.
+    std::uint64_t injections_off;  ///< An Injection for each HCA.
+    /// A SlRow for each HCA, and then ports_per_switch_max of them for each switch port.
+    std::uint64_t sl_rows_off;
+    std::uint64_t lid_owner_off;  ///< A NodeRef for each unicast LID.
     std::uint64_t mcast_off;
     std::uint64_t qps_off;
     std::uint64_t mrs_off;
     std::uint64_t cqs_off;
     std::uint64_t srqs_off;
     std::uint64_t qp_batches_off;
-    std::uint64_t qp_used_off;  ///< A bit per queue pair: one word per batch.
+    std::uint64_t qp_used_off;  ///< A bit for each queue pair: one word for each batch.
     std::uint64_t mr_batches_off;
     std::uint64_t cq_batches_off;
     std::uint64_t srq_batches_off;
@@ -80,37 +83,39 @@ struct alignas(64) ArenaHeader {
     std::uint64_t bells_off;
     std::uint64_t chunks_off;
 
-    /// Bumped after every change of a forwarding table, port state, LID or P_Key: cached paths
-    /// older than this are walked anew.
+    /// Grows after every change of a forwarding table, port state, LID or P_Key. A sender walks a
+    /// cached path again if the path has an older generation.
     alignas(64) std::atomic<std::uint64_t> route_generation;
-    std::atomic<std::uint64_t> key_violations;  ///< At all HCAs together.
-    /// Bumped after every change of a multicast group.
+    std::atomic<std::uint64_t> key_violations;  ///< Key violations at all HCAs together.
+    /// Grows after every change of a multicast group.
     std::atomic<std::uint64_t> mcast_generation;
-    /// MLIDs from this entry on were never in any switch's table.
+    /// Entries of the multicast forwarding tables from this one on were never written.
     std::atomic<std::uint32_t> mft_top;
-    /// Batches of queue pairs from this one on were never used.
+    /// Batches of queue pairs from this one on were never in use.
     std::atomic<std::uint32_t> qp_batches_top;
-    /// Bumped when a process has ended, before what it had is taken apart.
+    /// Grows when a process has ended, before the daemon frees what it had.
     std::atomic<std::uint64_t> death_generation;
-    /// Bumped when a region that peers map is gone: they give up their mappings of it.
+    /// Grows when a region that peers map is gone: the peers then unmap it.
     std::atomic<std::uint64_t> pieces_generation;
-    /// Process slots from this one on were never used.
+    /// Process slots from this one on were never in use.
     std::atomic<std::uint32_t> procs_top;
-    /// Of each ObjectKind, what one HCA has at most.
+    /// The most objects of each ObjectKind that an HCA can have.
     std::atomic<std::uint32_t> object_limits[kObjectKinds];
 
     // The packet path (packet_queue.h).
     alignas(64) std::atomic<std::uint32_t> carrier;  ///< The carrier's name in locks; 0: none yet.
     std::atomic<std::uint32_t> carrier_sleeping;
     std::atomic<std::uint32_t> carrier_doorbell;  ///< Futex word.
-    std::atomic<std::uint32_t> counts_asked;  ///< The carrier brings the port totals up to date,
-    std::atomic<std::uint32_t> counts_given;  ///< and then makes these two equal.
-    /// Bumped after every change of aggregation nodes and SHARP groups.
+    /// Number of requests to bring the port totals up to date (ask_for_counts()).
+    std::atomic<std::uint32_t> counts_asked;
+    /// The value of counts_asked up to which the carrier has done so.
+    std::atomic<std::uint32_t> counts_given;
+    /// Grows after every change of aggregation nodes and SHARP groups.
     std::atomic<std::uint64_t> sharp_generation;
     CaptureSlot captures[kCaptures];
 };
 
-/// The mapped arena, seen from one process: typed bases next to each other.
+/// The arena as one process has mapped it, with a pointer to each table.
 struct Arena {
     std::byte* base = nullptr;
     std::uint64_t bytes = 0;
@@ -127,8 +132,8 @@ struct Arena {
     std::atomic<std::uint8_t>* lfts = nullptr;
     std::atomic<std::uint64_t>* mfts = nullptr;
     PortLanes* lanes = nullptr;
-    Injection* injections = nullptr;     ///< By HCA; on the packet path only, as lanes are.
-    AdaptiveRecord* adaptive = nullptr;  ///< By switch; on the packet path only.
+    Injection* injections = nullptr;     ///< One for each HCA; packet path only, as `lanes`.
+    AdaptiveRecord* adaptive = nullptr;  ///< One for each switch; packet path only.
     SlRow* sl_rows = nullptr;
     NodeRef* lid_owner = nullptr;
     McastGroup* mcast = nullptr;
@@ -144,20 +149,24 @@ struct Arena {
     std::atomic<Owner>* chunk_owner = nullptr;
     Bells* bells = nullptr;
 
+    /// Returns what is at an offset.
     template <typename T>
     T* at(std::uint64_t off) const {
         return reinterpret_cast<T*>(base + off);
     }
+    /// Returns a switch's output port for a LID.
     std::atomic<std::uint8_t>& lft(std::uint32_t sw, Lid dlid) const {
         return lfts[std::size_t{sw} * kLftEntries + dlid.value];
     }
-    /// By MLID first, so that a group takes memory only for itself: pages that nobody wrote are not
-    /// there, and mft_ports() does not make them by looking.
+    /// Returns a word of the multicast forwarding tables. They are sorted by MLID first, so that a
+    /// group takes memory only for itself: pages that no process wrote do not exist, and
+    /// mft_ports() does not create them by reading.
     std::atomic<std::uint64_t>& mft(std::uint32_t sw, std::uint32_t entry,
                                     std::uint32_t word) const {
         return mfts[(std::size_t{entry} * header->switches + sw) * header->mft_words + word];
     }
-    /// Ports 64 * word and up to which a switch forwards this MLID, a bit each.
+    /// Returns the ports, of the 64 from 64 * word on, to which a switch forwards this MLID, a bit
+    /// each.
     std::uint64_t mft_ports(std::uint32_t sw, Lid mlid, std::uint32_t word) const {
         const std::uint32_t entry = std::uint32_t{mlid.value} - kLidMulticastMin.value;
         return entry < header->mft_top.load(std::memory_order_relaxed)
@@ -165,27 +174,28 @@ struct Arena {
                    : 0;
     }
     PortLanes& hca_lanes(std::uint32_t hca) const { return lanes[hca]; }
-    /// By index into the switch port table.
+    /// Returns the lanes of the port at this index of the switch port table.
     PortLanes& switch_lanes(std::uint32_t port) const { return lanes[header->hcas + port]; }
     SlRow& hca_sl_row(std::uint32_t hca) const { return sl_rows[hca]; }
-    /// For packets that came in by this port of the switch, and go out by that one.
+    /// Returns the SLtoVL row for packets that came in by port number `in` of the switch and go out
+    /// by `port`, an index into the switch port table.
     SlRow& switch_sl_row(std::uint32_t port, std::uint32_t in) const {
         return sl_rows[header->hcas + std::size_t{port} * header->ports_per_switch_max + in];
     }
     ProcSlot& proc(Owner owner) const { return procs[owner - 1]; }
 };
 
-/// Process slots that were ever used: whoever looks for processes looks no further, since looking
-/// makes the pages of a slot.
+/// Returns how many process slots were ever in use. A loop over processes stops there, since
+/// reading a slot creates its pages.
 inline std::uint32_t procs_used(const Arena& arena) {
     return arena.header->procs_top.load(std::memory_order_acquire);
 }
 
-/// Room for all memory of the machine: a power of two, at least 32 GiB (more than valgrind can
-/// map).
+/// Returns the default size of an arena: room for all memory of the machine, a power of two, at
+/// least 32 GiB. That is more than valgrind can map.
 std::uint64_t arena_bytes_default();
 
-/// Sizes of the variable tables; all others follow from the constants above.
+/// Sizes of the tables that depend on the fabric; the others are in arena_constants.h.
 struct ArenaSizes {
     std::uint64_t arena_bytes = arena_bytes_default();
     std::uint32_t hosts = 0;
@@ -197,12 +207,13 @@ struct ArenaSizes {
     LinkLayer link_layer = LinkLayer::kInfiniBand;
 };
 
-/// Makes the memfd, maps it and lays the tables out; everything in them is zero. Returns an arena
-/// with base == nullptr and errno set on failure.
+/// Makes the memfd, maps it and lays out the tables, in which everything is zero. On failure
+/// returns an arena with base == nullptr, and sets errno.
 Arena arena_create(const char* fabric_name, const ArenaSizes& sizes);
 
-/// Maps an existing arena. Checks magic, version and size; on failure base is nullptr and errno
-/// is set (EPROTO: made by another version of softib; ENOMEM: no room in the address space).
+/// Maps an existing arena. Checks magic, version and size. On failure returns an arena whose base
+/// is nullptr, and sets errno (EPROTO: another version of softib made the arena; ENOMEM: no room in
+/// the address space).
 Arena arena_map(int fd, bool writable);
 
 void arena_unmap(Arena& arena);

@@ -24,19 +24,19 @@ struct HostRecord {
 struct NodeRef {
     enum Kind : std::uint32_t { kNone = 0, kHca = 1, kSwitch = 2 };
     std::uint32_t kind;
-    std::uint32_t index;  ///< Into the HCA or the switch table.
+    std::uint32_t index;  ///< Index into the HCA or the switch table.
 };
 
-/// What a port counted, as far as it was settled. What living QPs did since stands in the QPs
-/// themselves, so that the data path never touches a shared counter (counters.h).
+/// The settled counters of a port (counters.h). What queue pairs have counted since is in the queue
+/// pairs themselves, so that the data path never writes a shared counter.
 using PortTotals = counters::PortCounterSet<std::atomic<std::uint64_t>>;
 
-/// What a cable does to the packets that a port sends into it. Packet path only.
+/// The faults of a cable, for the packets that a port sends into it. Packet path only.
 struct LinkFaults {
     std::atomic<std::uint32_t> lost_ppm;
     std::atomic<std::uint32_t> broken_ppm;
-    std::atomic<std::uint32_t> delay_ns;   ///< Beside that of the cable itself.
-    std::atomic<std::uint32_t> rate_mbps;  ///< 0: what its generation says.
+    std::atomic<std::uint32_t> delay_ns;   ///< In addition to the delay of the cable itself.
+    std::atomic<std::uint32_t> rate_mbps;  ///< 0: the rate of the port's generation.
 };
 
 struct alignas(64) HcaRecord {
@@ -54,22 +54,22 @@ struct alignas(64) HcaRecord {
     std::atomic<std::uint16_t> lid;
     std::uint16_t sm_lid;
     std::uint8_t sm_sl;
-    std::uint8_t mtu_code;  ///< Of the port, as in ibv_mtu.
+    std::uint8_t mtu_code;  ///< MTU of the port, as in ibv_mtu.
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
     std::uint64_t gid_prefix;
-    std::atomic<std::uint64_t> alias_guids[kGidsPerPort];  ///< 0: none. The first is not used.
-    std::uint32_t capability_mask;                         ///< PortInfo's.
+    std::atomic<std::uint64_t> alias_guids[kGidsPerPort];  ///< 0: none. Entry 0 is not used.
+    std::uint32_t capability_mask;                         ///< PortInfo.CapabilityMask
     Gid ip_gid;  ///< Ethernet: the port's IP address and only GID. All zero: InfiniBand.
-    std::uint32_t net_interface;      ///< Ethernet: the index of the network interface that has it,
-    char net_name[16];                ///< and its name.
-    std::atomic<std::uint32_t> taps;  ///< Captures that see what comes in.
+    std::uint32_t net_interface;  ///< Ethernet: index of the network interface with that address.
+    char net_name[16];            ///< Ethernet: name of that network interface.
+    std::atomic<std::uint32_t> taps;  ///< A bit for each capture that sees arriving packets.
     LinkFaults faults;
     PortTotals totals;
-    /// Of each ObjectKind, what all processes have together.
+    /// How many objects of each ObjectKind all processes together have.
     alignas(64) std::atomic<std::int64_t> objects[kObjectKinds];
 };
 
-/// All zero where the port has none at this index.
+/// Returns the GID at an index of the port's table; all zero if there is none.
 inline Gid gid_at(const HcaRecord& hca, std::uint32_t index) {
     if (hca.ip_gid != Gid{}) {
         return index == 0 ? hca.ip_gid : Gid{};
@@ -81,7 +81,7 @@ inline Gid gid_at(const HcaRecord& hca, std::uint32_t index) {
     return guid == 0 ? Gid{} : Gid::from(hca.gid_prefix, Guid{guid});
 }
 
-/// Which packets a switch port compares with its P_Keys.
+/// The directions in which a switch port checks packets against its P_Keys.
 enum EnforcementBits : std::uint8_t { kEnforceInbound = 1, kEnforceOutbound = 2 };
 
 struct SwitchPortRecord {
@@ -91,7 +91,7 @@ struct SwitchPortRecord {
     std::atomic<PortState> state;
     std::atomic<std::uint8_t> enforcement;  ///< EnforcementBits.
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
-    std::atomic<std::uint32_t> taps;  ///< Captures that see what comes in.
+    std::atomic<std::uint32_t> taps;  ///< A bit for each capture that sees arriving packets.
     LinkFaults faults;
     PortTotals totals;
 };
@@ -99,15 +99,16 @@ struct SwitchPortRecord {
 struct SwitchRecord {
     char name[48];
     std::uint64_t node_guid;
-    std::uint32_t port_first;  ///< Into the switch port table; port 0 included.
-    std::uint16_t port_count;  ///< Port 0 included.
+    std::uint32_t port_first;  ///< Index of port 0 in the switch port table.
+    std::uint16_t port_count;  ///< Number of ports, port 0 included.
     std::atomic<std::uint16_t> lid;
-    /// What its aggregation node counted, in the order of wire::SharpPerformanceCounters.
+    /// Counters of its aggregation node, in the order of wire::SharpPerformanceCounters.
     std::atomic<std::uint64_t> aggregation[kAggregationCounters];
 };
 
+/// The queue pairs that are attached to one multicast group.
 struct McastGroup {
-    std::atomic<std::uint32_t> seq;  ///< Odd while the daemon writes.
+    std::atomic<std::uint32_t> seq;  ///< Odd while the daemon writes the group.
     std::uint16_t mlid;
     std::uint16_t members;
     std::uint8_t mgid[16];

@@ -11,14 +11,17 @@
 
 namespace softib::live {
 
-/// A sender holds its stripe's lock while it is the NIC for one of its queue pairs.
+/// A lock that some queue pairs of a process share, with a hazard. A thread holds the lock while it
+/// acts as the NIC of one of these queue pairs.
 struct alignas(64) Stripe {
-    /// Process-local spin lock; lives here so that lock and hazard share a cache line.
+    /// Spin lock between threads of the process; here so that lock and hazard share a cache line.
     std::atomic<std::uint32_t> lock;
     std::uint32_t reserved;
-    /// 0: no operation under way; else kHazardBusy | owner of the target.
+    /// kHazardBusy | owner number of the process that is being worked on; 0: no operation is under
+    /// way.
     std::atomic<std::uint64_t> hazard;
-    /// The stripe's DeliveryRecord; 0 until it first delivers from a queue with several takers.
+    /// Offset of the stripe's DeliveryRecord; 0: it has not yet delivered into a queue that several
+    /// senders take from.
     std::atomic<std::uint64_t> delivery_off;
 };
 inline constexpr std::uint64_t kHazardBusy = std::uint64_t{1} << 32;
@@ -26,7 +29,8 @@ inline constexpr std::uint16_t kHazardAnyOwner = 0xFFFF;
 
 enum class ProcState : std::uint32_t { kFree = 0, kAttaching = 1, kLive = 2, kDead = 3 };
 
-/// A request to the target's helper thread (tier 3, and atomics on memory that is not shared).
+/// A request of a peer to a process's helper thread: a copy (tier 3), or an atomic operation on
+/// memory that is not shared.
 struct ServiceCall {
     enum State : std::uint32_t {
         kIdle = 0,
@@ -34,18 +38,18 @@ struct ServiceCall {
         kPosted = 2,
         kRunning = 3,
         kDone = 4,
-        kAbandoned = 5,  ///< Runs, but its caller has given up: the helper frees the entry.
+        kAbandoned = 5,  ///< The helper runs it, but its caller has given up: the helper frees it.
     };
     static constexpr unsigned kStateShift = 32;
     enum Op : std::uint32_t { kRead = 1, kWrite = 2, kFetchAdd = 3, kCompareSwap = 4 };
-    /// LockWord of the caller and, above it, the State: one word, so that an entry never belongs
-    /// to nobody while its caller lives.
+    /// LockWord of the caller, and the State above it. They are one word, so that an entry in use
+    /// always names its caller.
     std::atomic<std::uint64_t> state;
     std::uint32_t op;
     std::uint32_t status;   ///< 0 or an errno value.
-    std::uint64_t address;  ///< In the target's address space.
+    std::uint64_t address;  ///< Address in the process that is called.
     std::uint64_t length;
-    std::uint64_t bounce_off;
+    std::uint64_t bounce_off;  ///< Offset of the buffer to copy to or from.
     std::uint64_t operand[2];
     std::uint64_t result;
 };
@@ -54,17 +58,20 @@ inline constexpr std::uint32_t kServiceCalls = 16;
 inline constexpr std::uint32_t kAsyncChannels = 128;  ///< Open contexts of one process.
 inline constexpr std::uint32_t kDevicesPerProc = 256;
 
-/// What one process has of an HCA's objects, so that the HCA gets back what a dead process had.
+/// How many objects a process has on an HCA. The daemon subtracts them from the HCA's counts when
+/// the process has died.
 struct HeldObjects {
     std::uint32_t hca;
     std::atomic<std::uint32_t> count[kObjectKinds];
 };
 
+/// What a process must look at, in ProcSlot::attention.
 enum AttentionBits : std::uint32_t {
-    kAttentionPeer = 1,   ///< A queue pair was moved to error, or a service call posted.
-    kAttentionDeath = 2,  ///< A process died while it worked on our objects.
+    kAttentionPeer = 1,   ///< A peer moved a queue pair to error, or posted a ServiceCall.
+    kAttentionDeath = 2,  ///< A process died while it worked on this process's objects.
 };
 
+/// A process's place in the arena.
 struct alignas(4096) ProcSlot {
     std::atomic<ProcState> state;
     std::uint32_t pid;
@@ -76,20 +83,20 @@ struct alignas(4096) ProcSlot {
     std::atomic<std::uint64_t> bytes_by_tier[kTierEnd];  ///< Index is the Tier.
     std::atomic<std::uint32_t> regions_by_tier[kTierEnd];
     std::atomic<std::uint32_t> stripes_used;  ///< Stripes at and above this were never used.
-    std::atomic<std::uint32_t> helper_ready;  ///< The helper thread serves calls.
-    /// Odd while pages are being swapped for shared ones: a copy by address may not find them.
+    std::atomic<std::uint32_t> helper_ready;  ///< 1: the helper thread serves calls.
+    /// Odd while the process swaps pages for arena pages: a copy by address may then not find them.
     std::atomic<std::uint32_t> page_swaps;
-    std::atomic<std::uint32_t> peer_mappings;  ///< Of peers' memory, in this process (mappings.h).
+    std::atomic<std::uint32_t> peer_mappings;  ///< Mappings of peers' memory here (mappings.h).
 
-    /// Futex word: peers add 1 and wake when the owner has something to look at.
+    /// Futex word: peers add 1 and wake the helper when the process has something to look at.
     alignas(64) std::atomic<std::uint32_t> doorbell;
     std::atomic<std::uint32_t> helper_sleeping;
-    /// AttentionBits, set by peers and the daemon, cleared by the owner's progress.
+    /// AttentionBits, set by peers and the daemon, cleared by the process when it has looked.
     alignas(64) std::atomic<std::uint32_t> attention;
 
     /// Asynchronous event channels of the open contexts, for events of a port.
     struct AsyncChannel {
-        std::atomic<std::uint32_t> channel;  ///< 0: entry is free.
+        std::atomic<std::uint32_t> channel;  ///< 0: this entry is free.
         std::uint32_t hca;
     } async_channels[kAsyncChannels];
     HeldObjects held[kDevicesPerProc];  ///< In the order of the process's devices.

@@ -14,7 +14,8 @@
 
 namespace softib::live {
 
-/// Completion queue entry; one cache line. `seq` is written last and makes the entry valid.
+/// A completion queue entry, one cache line. The producer writes `seq` last, which makes the entry
+/// valid.
 struct alignas(64) Cqe {
     std::uint64_t wr_id;
     std::uint64_t timestamp_ns;
@@ -22,8 +23,8 @@ struct alignas(64) Cqe {
     std::uint32_t imm_or_rkey;  ///< Immediate in network order, or the invalidated rkey.
     std::uint32_t qpn;
     std::uint32_t src_qpn;
-    std::uint32_t
-        wqe_index;  ///< Send: requests posted up to and with this one. Receive: ring index.
+    /// Send: number of requests posted up to this one, inclusive. Receive: index in the ring.
+    std::uint32_t wqe_index;
     std::uint16_t slid;
     std::uint16_t pkey_index;
     std::uint8_t status;
@@ -32,7 +33,7 @@ struct alignas(64) Cqe {
     std::uint8_t sl;
     std::uint8_t path_bits;
     std::uint8_t is_receive;
-    std::uint8_t solicited;  ///< Raises the event of a queue armed for solicited completions alone.
+    std::uint8_t solicited;  ///< 1: raises the event also of a queue armed for solicited ones only.
     std::uint8_t reserved;
     std::uint64_t tag;
     std::uint32_t seq;
@@ -42,31 +43,33 @@ struct alignas(64) Cqe {
 };
 static_assert(sizeof(Cqe) == 64);
 
+/// A completion queue.
 struct alignas(64) CqShared {
-    // Producers: peers and the owner's own senders.
+    /// Held by the producer that writes an entry: a peer, or a sender of the owner's.
     std::atomic<std::uint32_t> lock;
     std::uint32_t produced;
-    std::uint32_t consumed_seen;  ///< Producers' view of `consumed`, refreshed only when full.
+    /// `consumed` as producers last read it, which they do only when the queue looks full.
+    std::uint32_t consumed_seen;
     std::uint32_t mask;
     std::uint64_t ring_off;
     Owner owner;
     std::uint16_t hca;
     std::uint32_t index;
     std::uint32_t channel;  ///< Completion channel id; 0: none.
-    std::uint32_t entries;  ///< Capacity the program asked for (ring may be larger).
-    std::uint64_t cookie;   ///< Owner's object; handed back in the channel's event.
+    std::uint32_t entries;  ///< Capacity that the program asked for; the ring may be larger.
+    std::uint64_t cookie;   ///< Owner's object, which the channel's events name.
     std::uint32_t async_channel;
     std::uint32_t timestamps;  ///< 1: the program reads completion times.
 
-    alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind and the arming's number: see below.
+    alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind, and the arming's number above it.
     std::atomic<std::uint32_t> overflowed;
 
-    alignas(64) std::atomic<std::uint32_t> consumed;  ///< Written by the owner's polls.
+    alignas(64) std::atomic<std::uint32_t> consumed;  ///< Written by the owner when it polls.
 };
 
-/// kArmClaimed: a producer is about to write the event; it may die before it does. The word's
-/// upper bits count the armings, so that a producer done with one does not clear the claim of
-/// another producer on the next.
+/// The state of CqShared::arm. kArmClaimed means that a producer is about to write the event; it
+/// may die before it does. The word's upper bits count the armings, so that a producer that has
+/// written the event of one arming does not clear another producer's claim on the next arming.
 enum ArmKind : std::uint32_t { kArmNone = 0, kArmSolicited = 1, kArmAny = 2, kArmClaimed = 3 };
 inline constexpr std::uint32_t kArmKindMask = 3;
 inline constexpr std::uint32_t kArmStep = 4;
@@ -79,7 +82,7 @@ inline std::uint32_t with_kind(std::uint32_t word, ArmKind kind) {
 
 using hca::Sge;
 
-/// A receive request in a ring; `sges` follow it (stride is in the queue).
+/// A receive request in a ring. Its `num_sge` Sges follow it.
 struct RecvWqe {
     std::uint64_t wr_id;
     std::uint32_t num_sge;
@@ -97,10 +100,10 @@ struct RecvRing {
     std::uint32_t mask;
     std::uint32_t sges_max;
     std::uint32_t entries;
-    alignas(64) std::atomic<std::uint32_t> tail;  ///< Owner: posted.
-    alignas(64) std::atomic<std::uint32_t> head;  ///< Deliverers: consumed.
-    std::atomic<std::uint32_t> lock;  ///< Deliverers, where there can be several (UD, shared).
-    /// Set by a sender that found the queue empty and will not poll: owner of that sender.
+    alignas(64) std::atomic<std::uint32_t> tail;  ///< How many the owner has posted.
+    alignas(64) std::atomic<std::uint32_t> head;  ///< How many senders have taken.
+    std::atomic<std::uint32_t> lock;  ///< Held by a sender, if several can take (UD, shared queue).
+    /// Owner number of a sender that found the ring empty and sleeps until a request is posted.
     std::atomic<std::uint32_t> rnr_waiter;
 };
 
@@ -114,34 +117,36 @@ struct TakenRecv {
     Sge sges[kSgesMax];
 };
 
-/// What a sender is doing with a receive request of a ring that others take from as well. If it
-/// dies, whoever takes over the ring's or the completion queue's lock writes down here how far it
-/// had come, and the request is given back unless it was completed: once, whatever happens.
+/// What a sender is doing with a receive request of a ring that several senders take from. If the
+/// sender dies, the process that takes over its lock of the ring or of the completion queue notes
+/// here how far the sender had come. A request that was not completed then goes back to the ring,
+/// exactly once.
 struct DeliveryRecord {
     enum State : std::uint32_t {
         kNone = 0,
-        kTaking = 1,    ///< Inside the lock of a shared queue: taken if the head has moved.
-        kTaken = 2,     ///< Taken from a shared queue.
-        kDatagram = 3,  ///< At the head of a UD ring, whose lock is held until the end.
+        kTaking = 1,    ///< It holds the lock of a shared queue; taken if the head has moved.
+        kTaken = 2,     ///< It has taken the request from a shared queue.
+        kDatagram = 3,  ///< It delivers to the head of a UD ring, and holds that ring's lock.
     };
     std::atomic<std::uint32_t> state;
-    std::uint32_t source;  ///< Shared queue, or (kDatagram) queue pair: index in its table.
+    std::uint32_t source;  ///< Table index of the shared queue, or (kDatagram) of the queue pair.
     std::uint32_t use;     ///< SrqShared::use, or the QPN.
-    /// Completion queue + 1 and its entry, once the completion is being written there.
+    /// Table index + 1 of the completion queue that the sender writes to; 0: not yet.
     std::atomic<std::uint32_t> cq;
-    std::uint32_t cq_at;
+    std::uint32_t cq_at;  ///< Number of the entry that it writes there.
     TakenRecv request;
 };
 
 /// What a datagram queue pair sent to one LID (flows.h).
 struct Flow {
-    std::atomic<std::uint32_t> dlid;  ///< 0: entry is free.
+    std::atomic<std::uint32_t> dlid;  ///< 0: this entry is free.
     std::uint32_t reserved;
     std::atomic<std::uint64_t> packets;
     std::atomic<std::uint64_t> words;
-    std::atomic<std::uint64_t> settled[2];  ///< Of both, what the ports already have.
+    std::atomic<std::uint64_t> settled[2];  ///< How much of both is in the port totals.
 };
 
+/// A hash table of the further flows of a datagram queue pair (flows.h).
 struct FlowTable {
     std::atomic<std::uint32_t> capacity;  ///< A power of two.
     std::uint32_t used;
@@ -151,13 +156,15 @@ struct FlowTable {
         return sizeof(FlowTable) + std::uint64_t{capacity} * sizeof(Flow);
     }
 };
-inline constexpr std::uint32_t kFlowsMax = 1U << 17;  ///< All LIDs there are, and room to find one.
+/// The largest FlowTable: twice the number of LIDs.
+inline constexpr std::uint32_t kFlowsMax = 1U << 17;
 
 using hca::QpState;
 using hca::QpType;
 
+/// A queue pair.
 struct alignas(64) QpShared {
-    /// Who may deliver here, in one word: see rx_word(). 0: nobody.
+    /// The sender that may deliver here, as rx_word() writes it; 0: none.
     std::atomic<std::uint64_t> rx;
     std::atomic<QpState> state;
     QpType type;
@@ -165,22 +172,22 @@ struct alignas(64) QpShared {
     std::uint8_t min_rnr_timer;
     std::uint32_t qpn;
     std::uint32_t pd;
-    std::uint32_t access;  ///< Remote rights of this QP: AccessFlags.
+    std::uint32_t access;  ///< What peers may do over this QP: AccessFlags.
     std::uint32_t qkey;
     std::uint32_t recv_cq;  ///< Index into the CQ table.
-    std::uint32_t srq;      ///< Index + 1; 0: own receive queue.
+    std::uint32_t srq;      ///< Table index + 1; 0: it has a receive queue of its own.
     Owner owner;
     std::uint16_t hca;
     std::atomic<std::uint16_t> pkey;
     std::uint16_t pkey_index;
     std::uint32_t xrcd;
-    std::atomic<std::uint32_t> async_error;  ///< AsyncKind that a peer's request provoked; 0 none.
+    std::atomic<std::uint32_t> async_error;  ///< Not used: always 0.
 
     RecvRing rq;
 
-    /// Packets and words of this QP's own operations, written only by the thread that is its NIC:
-    /// requests it sent (xmit) and responses to them (rcv). The mirror image counts at the port of
-    /// dest_lid. Folded into PortTotals when the QP goes. UD: see first_flow.
+    /// Packets and words of this QP's own requests (xmit) and of the responses to them (rcv). Only
+    /// the thread that acts as its NIC writes them. At the port of dest_lid they count the other
+    /// way round. They are added to PortTotals when the QP ends (counters.h). UD: see first_flow.
     alignas(64) std::atomic<std::uint64_t> xmit_packets;
     std::atomic<std::uint64_t> xmit_words;
     std::atomic<std::uint64_t> rcv_packets;
@@ -189,34 +196,37 @@ struct alignas(64) QpShared {
     std::atomic<std::uint16_t> dest_lid;
     std::atomic<std::uint16_t> has_flows;  ///< UD: 1 from its first datagram on.
     std::uint64_t cookie;                  ///< Owner's object.
-    std::uint64_t event_id;  ///< Names it in asynchronous events, also after it is gone.
+    std::uint64_t event_id;  ///< Its name in asynchronous events, valid also after it is destroyed.
     std::uint32_t async_channel;
-    /// Who moves counts to the ports: the owner when it ends, the daemon before a route changes.
+    /// Held by the process that settles the counts: the owner when the QP ends, or the daemon.
     std::atomic<std::uint32_t> count_lock;
-    /// Of the four counts above, what the ports already have; under count_lock.
+    /// How much of the four counts above is in the port totals; under count_lock.
     std::uint64_t settled[4];
     std::atomic<std::uint64_t> flows_off;  ///< UD: its FlowTable; 0: none.
     alignas(64) Flow first_flow;           ///< UD: most have one destination, and need no table.
-    SendRing sq;                           ///< Packet path only, but for its completion queue.
-    // As the program set them, for who looks on (rdma_netlink.h).
+    SendRing sq;                           ///< Packet path only, except sq.cq.
+    // As the program set them; rdma_netlink.h reports them.
     std::uint32_t sq_psn;
     std::uint32_t rq_psn;
     std::uint8_t path_mig_state;
 };
 static_assert(sizeof(QpShared) <= 576);
 
-/// The word a sender compares before it delivers: one load decides type, state and connection.
+/// Bits of QpShared::rx, the word that a sender compares before it delivers: one load checks type,
+/// state and connection.
 constexpr std::uint64_t kRxReady = std::uint64_t{1} << 63;
-constexpr std::uint64_t kRxFirst = std::uint64_t{1} << 62;  ///< In RTR: COMM_EST is still to come.
+constexpr std::uint64_t kRxFirst = std::uint64_t{1} << 62;  ///< In RTR, before COMM_EST.
+/// Returns the rx word of a queue pair that is connected to this sender.
 constexpr std::uint64_t rx_word(QpType type, Qpn sender, Lid sender_lid) {
     return kRxReady | std::uint64_t{static_cast<std::uint8_t>(type)} << 48 |
            std::uint64_t{sender_lid.value} << 32 | sender.value;
 }
 
+/// A shared receive queue.
 struct alignas(64) SrqShared {
     RecvRing ring;
     alignas(64) std::atomic<std::uint32_t> live;  ///< 1 while receives may be taken.
-    std::atomic<std::uint32_t> limit;             ///< SRQ_LIMIT_REACHED below this; 0: disarmed.
+    std::atomic<std::uint32_t> limit;  ///< Fewer requests raise SRQ_LIMIT_REACHED; 0: disarmed.
     std::uint32_t pd;
     std::uint32_t srqn;
     std::uint32_t xrcd;     ///< 0: not an XRC queue.

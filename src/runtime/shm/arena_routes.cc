@@ -54,7 +54,7 @@ class Joiner {
             }
             cabled = true;
             routes_.not_active += state_of(here.state) == PortState::kActive ? 0U : 1U;
-            // Each cable once, from its lower end.
+            // A cable between switches is added once, from its lower end.
             if (here.peer.kind == NodeRef::kSwitch &&
                 std::pair(here.peer.index, std::uint32_t{here.peer_port}) > std::pair(sw, p) &&
                 is_up(state_of(port(here.peer.index, here.peer_port).state))) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The routed fabric as the arena has it, in the terms of routing: cables, LIDs, forwarding tables.
+// Reads cables, LIDs and forwarding tables from the arena into the structures of core/routing.
 
 #include <cstdint>
 #include <expected>
@@ -13,14 +13,15 @@
 
 namespace softib::live {
 
-/// Graph and arena number switches alike.
+/// The routed fabric. A switch has the same number in the graph as in the arena.
 struct ArenaRoutes {
     routing::Graph graph;  ///< Cables that are not down.
     routing::Lfts lfts;
-    std::uint32_t not_active = 0;   ///< Ports with a cable that is not down.
-    std::uint32_t without_lid = 0;  ///< End ports with such a cable.
+    std::uint32_t not_active = 0;   ///< Ports that are neither down nor active.
+    std::uint32_t without_lid = 0;  ///< End ports of nodes in use that have no LID.
 };
 
+/// Reads the routed fabric. The error says why its graph could not be built.
 std::expected<ArenaRoutes, std::string> read_arena_routes(const Arena& arena);
 
 }  // namespace softib::live

@@ -23,7 +23,8 @@ std::uint64_t record_bytes(std::uint64_t kept) {
     return (sizeof(Record) + kept + kAlign - 1) / kAlign * kAlign;
 }
 
-/// Calls move(part of the ring, offset in the whole) for the one or two stretches of [at, at + n).
+/// Calls move(bytes of the ring, their offset from `at`) for the one or two stretches of the ring
+/// that hold the positions [at, at + n).
 template <typename Fn>
 void for_each_part(const Arena& arena, const CaptureSlot& slot, std::uint64_t at, std::uint64_t n,
                    Fn&& move) {

@@ -27,7 +27,7 @@ int channel_create(const std::string& process_dir, std::uint32_t id) {
     if (mkfifo(path.c_str(), 0600) != 0) {
         return -1;
     }
-    // Opened for both, so that it never reads end-of-file while no writer is there.
+    // Opened for reading and writing, so that a read without a writer waits.
     const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         const int saved = errno;
@@ -58,7 +58,7 @@ int ChannelWriter::writer(Owner owner, std::uint32_t id) {
         close(entry.fd);
     }
     const std::string path = fifo_path(process_directory(fabric_dir_, *arena_, owner), id);
-    // Opened for both: a write after the reader's death must not raise SIGPIPE.
+    // Opened for reading and writing: a write after the reader's death must not raise SIGPIPE.
     entry = Entry{owner, id, instance, open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)};
     return entry.fd;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 // Event channels: the file descriptors behind ibv_comp_channel and async_fd. Each is a FIFO in the
-// owner's directory of the fabric, so that a peer that is not a relative, and may live in another
-// PID namespace, can raise an event without the daemon. One event is one 16-byte record, which a
-// FIFO keeps whole.
+// owner's directory within the fabric's directory, so that any peer, even one in another PID
+// namespace, can raise an event without the daemon. An event is one record of 16 bytes, which a
+// FIFO never splits.
 
 #include <cstdint>
 #include <mutex>
@@ -14,21 +14,26 @@
 
 namespace softib::live {
 
+/// An event in a channel.
 struct ChannelEvent {
-    std::uint64_t cookie;
-    std::uint32_t kind;  ///< AsyncKind. Completion events: behind the completion that raised it,
-    std::uint32_t port;  ///< and how many were consumed then. Both 0: arming raised it.
+    std::uint64_t cookie;  ///< The owner's object that the event is about.
+    /// Asynchronous event: its AsyncKind. Completion event: number of completions up to the one
+    /// that raised it, inclusive; 0 with `port` 0: arming the queue raised it.
+    std::uint32_t kind;
+    /// Asynchronous event: the port. Completion event: number of completions consumed at that time.
+    std::uint32_t port;
 };
 static_assert(sizeof(ChannelEvent) == 16);
 
-/// `<dir>/proc/<owner>-<instance>`
+/// Returns a process's directory, `<fabric_dir>/proc/<owner>-<instance>`.
 std::string process_directory(const std::string& fabric_dir, const Arena& arena, Owner owner);
 
-/// Makes the FIFO and returns a descriptor that reads (blocking, close-on-exec), or -1 and errno.
+/// Makes a channel's FIFO. Returns a descriptor to read from (blocking, close-on-exec), or -1 with
+/// errno.
 int channel_create(const std::string& process_dir, std::uint32_t id);
 void channel_remove(const std::string& process_dir, std::uint32_t id, int fd);
 
-/// Writes ends of other processes' channels, opened once and kept.
+/// Writes events into channels of any process. Keeps their descriptors open for the next event.
 class ChannelWriter {
   public:
     void init(const std::string& fabric_dir, const Arena* arena);
@@ -39,7 +44,8 @@ class ChannelWriter {
 
     /// Puts an event into a channel. Returns false if the channel is gone or full.
     bool signal(Owner owner, std::uint32_t id, const ChannelEvent& event);
-    /// Tells every open context of this HCA, in every process.
+    /// Puts an event into the asynchronous channels of all open contexts of an HCA, in all
+    /// processes.
     void signal_port(std::uint32_t hca, const ChannelEvent& event);
     void close_all();
 
@@ -51,6 +57,7 @@ class ChannelWriter {
         int fd = -1;
     };
     static constexpr std::uint32_t kEntries = 256;
+    /// Returns a descriptor to write to a channel, or -1 if the channel is gone.
     int writer(Owner owner, std::uint32_t id);
 
     std::mutex mutex_;

@@ -2,10 +2,10 @@
 #pragma once
 
 // Writes the structures of requests.h into messages and reads them back: the one place that knows
-// how they look as bytes. A structure lists its fields (`fields`); they stand one after the other,
-// without gaps: a text as its length (32 bits) and its bytes, a bool as one byte that is 0 or 1,
-// anything else as it is in memory. Linked into the preloaded library too: nothing here allocates
-// or throws.
+// how they look as bytes. A structure lists its fields (`fields`), which are written one after the
+// other without gaps: a text as its length (32 bits) and its bytes, a bool as one byte that is 0 or
+// 1, anything else as it is in memory. Linked into the preloaded library too: nothing here
+// allocates or throws.
 
 #include <cerrno>
 #include <cstdint>
@@ -27,7 +27,7 @@ class Encoder {
         (put(fields), ...);
     }
 
-    /// False: the fields do not fit into a message.
+    /// Returns whether all fields have fitted into the message.
     bool fits() const { return fits_; }
 
   private:
@@ -52,7 +52,7 @@ class Encoder {
     bool fits_ = true;
 };
 
-/// Takes fields out of a message's body. Texts are not copied: they are the message's.
+/// Takes fields out of a message's body. A text is not copied but is a view into the message.
 class Decoder {
   public:
     explicit Decoder(const Message& message)
@@ -65,7 +65,7 @@ class Decoder {
         (get(fields), ...);
     }
 
-    /// Whether all fields were there, and nothing else.
+    /// Returns whether the body had exactly the fields that were taken.
     bool done() const { return good_ && left_ == 0; }
 
   private:
@@ -104,12 +104,12 @@ class Decoder {
     bool good_;
 };
 
-/// Whether a structure comes with a file descriptor.
+/// A structure that is sent with a file descriptor.
 template <typename Body>
 concept CarriesFile = requires(Body body) { body.file = 0; };
 
-/// Makes `message` one with the fields of a request or a reply. Returns false with EMSGSIZE if they
-/// do not fit.
+/// Writes the fields of a request or a reply into a message's body. Returns false with errno
+/// EMSGSIZE if they do not fit.
 template <typename Body>
 bool encode(const Body& body, Message& message) {
     Encoder encoder(message);
@@ -120,7 +120,8 @@ bool encode(const Body& body, Message& message) {
     return encoder.fits();
 }
 
-/// Reads a body. Returns false if the message does not have exactly its fields.
+/// Reads a request or a reply from a message's body. Returns false if the body does not have
+/// exactly its fields.
 template <typename Body>
 bool decode(const Message& message, Body& body) {
     Decoder decoder(message);

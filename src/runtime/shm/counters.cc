@@ -46,12 +46,13 @@ void received(PortTotals& totals, std::uint64_t packets, std::uint64_t words) {
     totals.rcv_words.fetch_add(words, std::memory_order_relaxed);
 }
 
-/// Out ports that are not active are the only reason here.
+/// Counts discards, whose only reason on the direct path is an output port that is not active.
 void discarded(PortTotals& totals, std::uint64_t packets) {
     totals.xmit_discards.fetch_add(packets, std::memory_order_relaxed);
     totals.inactive_discards.fetch_add(packets, std::memory_order_relaxed);
 }
 
+/// Adds packets to the totals of every switch port on the path to a LID.
 void pass(const Arena& arena, std::uint32_t from, Lid to, std::uint64_t packets,
           std::uint64_t words) {
     if (packets == 0) {
@@ -62,7 +63,7 @@ void pass(const Arena& arena, std::uint32_t from, Lid to, std::uint64_t packets,
     });
 }
 
-/// The HCA at the other end of a connected queue pair; UINT32_MAX: none.
+/// Returns the HCA at the other end of a connected queue pair, or UINT32_MAX if there is none.
 std::uint32_t far_end(const Arena& arena, const QpShared& qp) {
     const std::uint16_t dest = qp.dest_lid.load(std::memory_order_relaxed);
     if (dest == 0 || dest >= kLftEntries || arena.lid_owner[dest].kind != NodeRef::kHca) {
@@ -71,6 +72,7 @@ std::uint32_t far_end(const Arena& arena, const QpShared& qp) {
     return arena.lid_owner[dest].index;
 }
 
+/// Adds counts of a connected queue pair to the totals of all ports that its packets passed.
 void attribute(const Arena& arena, const QpShared& qp, const Counts& counts) {
     if (counts.none()) {
         return;
@@ -102,7 +104,7 @@ FlowCounts not_settled(const Flow& flow) {
     return {load(flow.packets) - load(flow.settled[0]), load(flow.words) - load(flow.settled[1])};
 }
 
-/// Where the packets of one flow count, at switches and at their ends.
+/// The ports at which the packets of one flow count: in switches, and where the packets arrive.
 class FlowPorts {
   public:
     FlowPorts(const Arena& arena, const QpShared& qp, const Flow& flow)
@@ -133,6 +135,7 @@ class FlowPorts {
     Lid dlid_;
 };
 
+/// Adds counts of a flow to the totals of all ports that its packets passed.
 void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
                     const FlowCounts& counts) {
     const FlowPorts ports(arena, qp, flow);
@@ -191,7 +194,7 @@ void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
         [&](std::uint32_t hca) { in(arena.hcas[hca].totals); });
 }
 
-/// Adds to `sum` what this flow adds to the port of `hca`.
+/// Adds to `sum` what a flow counted at the port of `hca` and is not settled yet.
 void add_flow(const Arena& arena, const QpShared& qp, const Flow& flow, std::uint32_t hca,
               PortCounts& sum) {
     const FlowCounts counts = not_settled(flow);
@@ -251,7 +254,7 @@ PortCounts read_port_counters(const Arena& arena, std::uint32_t hca) {
                           [&](const Flow& flow) { add_flow(arena, qp, flow, hca, with); });
             std::atomic_thread_fence(std::memory_order_acquire);
             if (qp.flows_off.load(std::memory_order_relaxed) == off) {
-                sum = with;  // Else the table was replaced under our eyes.
+                sum = with;  // If not, the owner replaced the table while we read it.
             }
             return;
         }
@@ -302,7 +305,7 @@ void settle_flows_locked(const Arena& arena, QpShared& qp) {
 }
 
 void settle_counters(const Arena& arena, QpShared& qp, LockWord me) {
-    // Most have nothing new: that much is seen without the lock.
+    // Most queue pairs have counted nothing new, which can be seen without the lock.
     const bool none = qp.has_flows.load(std::memory_order_acquire) == 0
                           ? not_settled(qp).none()
                           : qp.flows_off.load(std::memory_order_relaxed) == 0 &&
@@ -338,7 +341,7 @@ void fold_counters(const Arena& arena, QpShared& qp, LockWord me) {
 }
 
 void settle_all(const Arena& arena, LockWord me) {
-    // The locks this takes would be nobody's if the daemon died inside; its life lock says whose.
+    // The life lock tells others whether the daemon lives, in case it dies with a lock below.
     hold_life_lock(arena, kDaemonOwner);
     for_each_qp(arena, [&](QpShared& qp) { settle_counters(arena, qp, me); });
 }

@@ -7,11 +7,12 @@ namespace softib::live {
 
 namespace {
 
-/// A stopped process may keep a lock for as long as it likes; the daemon does not wait for that.
+/// How long the daemon waits for a lock, which a stopped process may keep forever.
 constexpr std::uint64_t kDaemonPatienceNs = 200'000'000;
 
-/// Whether a dead process's completion is in the queue. Its lock, taken and left, settles it.
-/// `known` is false when a stopped process keeps that lock.
+/// Returns whether the completion that a dead process wrote is valid. Takes and releases the
+/// completion queue's lock, which mends the record first. Sets `known` to false if a stopped
+/// process keeps that lock.
 bool completion_written(const Arena& arena, DeliveryRecord& record, LockWord me,
                         std::uint64_t limit_ns, bool& known) {
     known = true;
@@ -28,9 +29,8 @@ bool completion_written(const Arena& arena, DeliveryRecord& record, LockWord me,
 
 }  // namespace
 
-/// Finishes what a dead producer began. Its entry may be valid while `produced` does not count it
-/// yet. If the entry is not valid, this notes in the delivery record that its receive request was
-/// not completed.
+// The dead producer's entry may be valid although `produced` does not count it yet. If the entry is
+// not valid, this notes in the DeliveryRecord that its receive request was not completed.
 void mend_completions(const Arena& arena, CqShared& cq, Owner dead) {
     const Cqe& e = arena.at<Cqe>(cq.ring_off)[cq.produced & cq.mask];
     if (e.load_seq() == cq.produced + 1) {
@@ -49,8 +49,7 @@ void mend_completions(const Arena& arena, CqShared& cq, Owner dead) {
     });
 }
 
-/// Notes in a dead taker's record whether it took the request, which the head shows: nobody else
-/// has moved it since.
+// The head shows whether the dead sender took the request, since no other sender has moved it.
 void mend_shared_receives(const Arena& arena, SrqShared& srq, std::uint32_t srq_index, Owner dead) {
     const std::uint32_t head = srq.ring.head.load(std::memory_order_relaxed);
     for_each_delivery(arena, dead, [&](DeliveryRecord& record) {
@@ -80,8 +79,8 @@ void mend_datagram_receives(const Arena& arena, QpShared& qp, LockWord me, Owner
 bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
     const std::uint32_t state = record.state.load(std::memory_order_acquire);
     if (state == DeliveryRecord::kDatagram && record.source < kQpsMax) {
-        // The process that takes over the lock of a UD ring repairs the record: this one, if none
-        // has yet.
+        // The process that takes over the lock of a UD ring mends the record: the daemon does so
+        // here, if no sender has yet.
         QpShared& qp = arena.qps[record.source];
         if (!datagram_ring_lock(arena, qp, kDaemonOwner, kDaemonPatienceNs)) {
             return false;
@@ -103,7 +102,7 @@ bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
     RecvRing& ring = srq.ring;
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
-    // Under the lock: an owner that destroys the queue takes it too.
+    // Checked under the lock, which an owner that destroys the queue also takes.
     if (!completed && record.state.load(std::memory_order_acquire) == DeliveryRecord::kTaken &&
         srq.live.load(std::memory_order_acquire) != 0 && srq.use == record.use &&
         srq.owner != dead && tail - head < ring.mask) {

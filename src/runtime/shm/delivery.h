@@ -2,8 +2,8 @@
 #pragma once
 
 // Locks of the rings that several processes take from or write to, and the repair of these rings
-// after such a process died inside. A process writes down which receive request it is about to take
-// (DeliveryRecord); the process that takes over its lock finishes or undoes what the record says.
+// after a process died with the lock. A process notes in a DeliveryRecord which receive request it
+// is about to take; the process that takes over its lock finishes or undoes what the record says.
 
 #include <cstdint>
 
@@ -12,15 +12,17 @@
 
 namespace softib::live {
 
+/// Returns the slot of the receive request with this number.
 inline RecvWqe* ring_slot(const Arena& arena, const RecvRing& ring, std::uint32_t index) {
     return arena.at<RecvWqe>(ring.ring_off + std::uint64_t{index & ring.mask} * ring.stride_bytes);
 }
 
+/// Clears a record, after its request was completed or given back.
 inline void delivered(DeliveryRecord& record) {
     record.state.store(DeliveryRecord::kNone, std::memory_order_release);
 }
 
-/// Calls fn(record) for every record of a process.
+/// Calls fn(record) for every DeliveryRecord of a process.
 template <typename Fn>
 void for_each_delivery(const Arena& arena, Owner owner, Fn&& fn) {
     const ProcSlot& slot = arena.proc(owner);
@@ -33,13 +35,17 @@ void for_each_delivery(const Arena& arena, Owner owner, Fn&& fn) {
     }
 }
 
-// What a dead holder of each lock left; the caller holds the lock now.
+/// Finishes what a dead producer of a completion queue left; the caller has taken over its lock.
 void mend_completions(const Arena& arena, CqShared& cq, Owner dead);
+/// Notes in the record of a dead sender whether it took a request from a shared receive queue; the
+/// caller has taken over its lock.
 void mend_shared_receives(const Arena& arena, SrqShared& srq, std::uint32_t srq_index, Owner dead);
+/// Finishes or undoes what a dead sender did in the ring of a UD queue pair; the caller has taken
+/// over its lock.
 void mend_datagram_receives(const Arena& arena, QpShared& qp, LockWord me, Owner dead);
 
 /// Takes the lock of a completion queue's producers, and mends what a dead producer left. Returns
-/// false only with a limit.
+/// false if that takes longer than `limit_ns`; 0: no limit.
 inline bool cq_lock(const Arena& arena, CqShared& cq, LockWord me, std::uint64_t limit_ns) {
     const LockResult result = shm_lock(arena, cq.lock, me, limit_ns);
     if (result.dead != 0) [[unlikely]] {
@@ -48,8 +54,8 @@ inline bool cq_lock(const Arena& arena, CqShared& cq, LockWord me, std::uint64_t
     return result.taken;
 }
 
-/// Takes the lock of a shared receive queue, and mends what a dead taker left. Returns false only
-/// with a limit.
+/// Takes the lock of a shared receive queue, and mends what a dead sender left. Returns false if
+/// that takes longer than `limit_ns`; 0: no limit.
 inline bool srq_lock(const Arena& arena, SrqShared& srq, std::uint32_t srq_index, LockWord me,
                      std::uint64_t limit_ns) {
     const LockResult result = shm_lock(arena, srq.ring.lock, me, limit_ns);
@@ -59,8 +65,8 @@ inline bool srq_lock(const Arena& arena, SrqShared& srq, std::uint32_t srq_index
     return result.taken;
 }
 
-/// Takes the lock of a UD queue pair's ring, and ends what a dead sender was doing inside. Returns
-/// false only with a limit.
+/// Takes the lock of a UD queue pair's ring, and mends what a dead sender left. Returns false if
+/// that takes longer than `limit_ns`; 0: no limit.
 inline bool datagram_ring_lock(const Arena& arena, QpShared& qp, LockWord me,
                                std::uint64_t limit_ns = 0) {
     const LockResult result = shm_lock(arena, qp.rq.lock, me, limit_ns);
@@ -71,8 +77,8 @@ inline bool datagram_ring_lock(const Arena& arena, QpShared& qp, LockWord me,
     return true;
 }
 
-/// For the daemon: gives a dead process's request back unless it was completed. Returns false while
-/// a stopped process keeps a lock that this needs.
+/// Gives the request of a dead process's record back to its ring unless it was completed; for the
+/// daemon. Returns false if a stopped process keeps a lock that this needs.
 bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record);
 
 }  // namespace softib::live

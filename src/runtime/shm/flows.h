@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a datagram queue pair sent, by destination. Each request of such a queue pair may go
-// elsewhere, so there is not one path to settle its counts to: it has a flow for every LID it has
-// sent to, the first in the queue pair itself, the others in a hash table. The table grows with the
-// LIDs and nothing is ever pushed out of it: a process that is killed leaves every count where the
-// daemon finds it.
+// What a datagram queue pair sent, by destination. Each request of such a queue pair may go to
+// another destination, so its counts have no single path to be settled to. It has a flow for every
+// LID that it has sent to: the first in the queue pair itself, the others in a hash table. The
+// table grows with the LIDs and no flow ever leaves it, so that the daemon finds every count of a
+// process that was killed.
 //
-// Only the thread that is the queue pair's NIC adds flows and counts. Others read the table under
-// QpShared::count_lock; the owner takes that lock only to replace the table by a larger one.
+// Only the thread that acts as the queue pair's NIC adds flows and counts. Other threads read the
+// table under QpShared::count_lock; the owner takes that lock only to replace the table by a larger
+// one.
 
 #include <cstdint>
 
@@ -16,7 +17,8 @@
 
 namespace softib::live {
 
-/// fn(Flow&) for every flow of the table; under count_lock, or by who checks flows_off afterwards.
+/// Calls fn(Flow&) for every flow of the hash table. The caller holds count_lock, or checks
+/// afterwards that flows_off is still the same.
 template <typename Fn>
 void for_each_flow_of_table(const Arena& arena, const QpShared& qp, Fn&& fn) {
     const std::uint64_t off = qp.flows_off.load(std::memory_order_acquire);
@@ -36,7 +38,7 @@ void for_each_flow_of_table(const Arena& arena, const QpShared& qp, Fn&& fn) {
     }
 }
 
-/// The same for every flow.
+/// Calls fn(Flow&) for every flow of a queue pair. The caller does as for for_each_flow_of_table().
 template <typename Shared, typename Fn>
 void for_each_flow(const Arena& arena, Shared& qp, Fn&& fn) {
     if (qp.first_flow.dlid.load(std::memory_order_acquire) != 0) {

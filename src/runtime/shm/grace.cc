@@ -26,12 +26,15 @@ struct flock life_range(Owner owner) {
     return range;
 }
 
+/// Returns whether a hazard announces an operation on `owner`.
 bool concerns(std::uint64_t hazard, Owner owner) {
     const auto target = static_cast<std::uint16_t>(hazard);
     return (hazard & kHazardBusy) != 0 && (target == owner || target == kHazardAnyOwner);
 }
 
-/// Waits for one stripe; false when its process is alive but does not move.
+/// Waits until a stripe's operation on `owner` is over. Returns false if the stripe's process lives
+/// but has not finished it within kGraceLimitNs. `own` says that the stripe is one of `owner`'s:
+/// then any operation counts.
 bool wait_stripe(const Arena& arena, Owner holder, const Stripe& stripe, Owner owner, bool own) {
     const std::uint64_t first = stripe.hazard.load(std::memory_order_acquire);
     if ((first & kHazardBusy) == 0 || !(own || concerns(first, owner))) {
@@ -59,7 +62,7 @@ bool wait_stripe(const Arena& arena, Owner holder, const Stripe& stripe, Owner o
 
 bool owner_alive(const Arena& arena, Owner owner) {
     if (owner == arena.self) {
-        return true;  // A process never sees its own lock as a conflict.
+        return true;  // F_GETLK does not report a process's own lock.
     }
     const ProcState state = arena.proc(owner).state.load(std::memory_order_acquire);
     if (state == ProcState::kAttaching) {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Safe destruction of objects that peers use without asking. A sender publishes a hazard (which
-// process it is about to touch) with a plain store; a destroyer makes the object unreachable,
-// forces a barrier on every thread of the fabric's processes (membarrier), and waits until no
-// sender that started before is still at work on its process. The sender pays no fence.
+// Safe destruction of objects that peers use without asking. A sender publishes a hazard (the
+// process that it is about to touch) with a plain store. A process that destroys an object makes
+// the object unreachable, forces a barrier on every thread of the fabric's processes (membarrier),
+// and waits until no sender that started before is still at work on it. The sender pays for no
+// fence.
 
 #include "runtime/shm/arena.h"
 
 namespace softib::live {
 
-/// Registers this process for the expedited barrier; false where the kernel has none, and
-/// hazards then fence by themselves.
+/// Registers this process for the expedited barrier. Returns false if the kernel has none; hazards
+/// of this process must then have a fence.
 bool grace_register();
 
+/// A hazard of the calling thread in a stripe, for as long as this object lives.
 class Hazard {
   public:
     Hazard(Stripe& stripe, Owner target, bool fence) : stripe_(stripe) {
@@ -32,10 +34,10 @@ class Hazard {
     Stripe& stripe_;
 };
 
-/// Waits until every operation that could still use an object of `owner`, already unreachable,
-/// is over. Bounded: after about a second a sender that is stopped in mid-flight is given up on
-/// and false is returned; the caller then must not reuse the object's memory.
-/// `self`: the stripe the caller itself holds, or nullptr.
+/// Waits until every operation is over that could still use an object of `owner` which the caller
+/// has made unreachable. Returns false if a sender has not finished after about a second, for
+/// instance because it is stopped; the caller then must not reuse the object's memory. `self` is
+/// the stripe that the caller itself holds, or nullptr.
 bool wait_grace(const Arena& arena, Owner owner, const Stripe* self);
 
 }  // namespace softib::live

@@ -14,8 +14,8 @@ namespace softib::live {
 
 namespace {
 
-/// SOFTIB_TEST_PARK is "POINT:COUNT:FILE": at the COUNT-th passage of POINT the thread makes FILE,
-/// so that the test knows, and sleeps until it is killed.
+/// SOFTIB_TEST_PARK as "POINT:COUNT:FILE": the thread that passes POINT for the COUNT-th time makes
+/// FILE, for which the test waits, and sleeps until it is killed.
 struct Plan {
     int point = 0;
     long count = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Places inside critical sections where a fault test parks a process before killing it. Present
-// only in the libraries built for those tests; elsewhere they compile to nothing.
+// Park points: places inside critical sections where a fault test stops a process, in order to kill
+// it there. They exist only in the libraries that are built for those tests; elsewhere they compile
+// to nothing.
 
 #include <cstdint>
 
@@ -31,7 +32,8 @@ enum class ParkPoint : std::uint8_t {
 };
 
 #ifdef SOFTIB_TEST_HOOKS
-/// Parks the calling thread for good when SOFTIB_TEST_PARK names this point and its turn.
+/// Stops the calling thread forever if SOFTIB_TEST_PARK names this point and this passage of it
+/// (hooks.cc).
 void park_point(ParkPoint point);
 #else
 inline void park_point(ParkPoint) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Calls the kernel without the libraries before it: our own preloaded library, which would hand the
-// call back to us, and sanitizers, which need not see our swapping of pages.
+// Calls the kernel past the libraries that intercept such calls: our own preloaded library, which
+// would pass the call back to us, and sanitizers, which need not see how we swap pages.
 
 #include <cerrno>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace softib::live {
 
-/// As syscall(): -1 and errno, or the result.
+/// Makes a system call. Returns its result, or -1 with errno, as syscall() does.
 template <typename... Args>
 long kernel_call(long number, Args... args) {
     static_assert(sizeof...(Args) <= 6);
@@ -40,7 +40,7 @@ long kernel_call(long number, Args... args) {
     }
     return result;
 #else
-    return syscall(number, args...);  // The preloaded library does not replace it there.
+    return syscall(number, args...);  // The preloaded library does not replace it here.
 #endif
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 // The devices that a program sees, and their names. The verbs library, sysfs and the umad library
-// all take the answer from here, so that they agree.
+// all take them from here, so that they agree.
 //
-// A program runs on one host, or (tests do that) on several at once: "h0,h1". On one host the
-// devices have the names of the description. On several, the hosts' devices follow each other in
-// the order of the list and the number at the end of each name is replaced by one running index,
-// because every host has its own mlx5_0.
+// A program runs on one host, or on several at once ("h0,h1"), as some tests do. On one host the
+// devices have the names of the fabric's description. On several, the devices come in the order of
+// the list of hosts, and one running index replaces the number at the end of each name, because
+// every host has its own mlx5_0.
 //
 // Nothing here allocates, throws or locks.
 
@@ -20,8 +20,9 @@
 
 namespace softib::live {
 
+/// A device that a program sees.
 struct DeviceEntry {
-    std::uint32_t hca;  ///< Into the HCA table.
+    std::uint32_t hca;  ///< Index into the HCA table.
     char name[64];
 };
 
@@ -29,7 +30,7 @@ struct DeviceEntry {
 /// `out` holds fewer; 0 with errno ENOENT if a host is unknown or the list is empty.
 std::size_t list_devices(const Arena& arena, std::string_view hosts, std::span<DeviceEntry> out);
 
-/// Index of the host with this name into the host table; UINT32_MAX: there is none.
+/// Returns the index of the host with this name in the host table, or UINT32_MAX if there is none.
 std::uint32_t find_host(const Arena& arena, std::string_view name);
 
 }  // namespace softib::live

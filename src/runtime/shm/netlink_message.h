@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Netlink's messages, as linux/netlink.h lays them out: a header, then attributes of a length, a
-// type and a value each, which may hold attributes themselves. All of it in the machine's own order
-// of bytes, and aligned to four.
+// Messages of netlink, as in linux/netlink.h: a header, then attributes of a length, a type and a
+// value each; a value may consist of attributes. All numbers are in the machine's byte order, and
+// attributes and messages begin at multiples of four bytes.
 
 #include <linux/netlink.h>
 
@@ -28,34 +28,36 @@ class AttributeList {
     const std::string& bytes() const { return bytes_; }
     std::size_t size() const { return bytes_.size(); }
 
+    /// Appends an attribute.
     void put(std::uint16_t type, std::string_view value) {
         const std::size_t at = begin(type);
         bytes_.append(value);
         end(at);
     }
-    /// An integer, in as many bytes as its type has.
+    /// Appends an attribute with an integer, in as many bytes as its type has.
     template <typename Integer>
     void put_number(std::uint16_t type, Integer value) {
         put(type, {reinterpret_cast<const char*>(&value), sizeof value});
     }
-    /// With the zero byte that ends it.
+    /// Appends an attribute with a text and a zero byte.
     void put_string(std::uint16_t type, std::string_view text) {
         put(type, std::string(text) + '\0');
     }
-    /// Attributes that were written before.
+    /// Appends an attribute that consists of other attributes.
     void put_nested(std::uint16_t type, const AttributeList& inner) {
         put(type | NLA_F_NESTED, inner.bytes());
     }
     void append(const AttributeList& more) { bytes_ += more.bytes_; }
 
   private:
+    /// Begins an attribute and returns its offset.
     std::size_t begin(std::uint16_t type) {
         const nlattr head{0, type};
         const std::size_t at = bytes_.size();
         bytes_.append(reinterpret_cast<const char*>(&head), sizeof head);
         return at;
     }
-    /// The length is without what fills up to the next attribute.
+    /// Ends the attribute at this offset. Its length does not include the padding behind it.
     void end(std::size_t at) {
         const auto length = static_cast<std::uint16_t>(bytes_.size() - at);
         std::memcpy(bytes_.data() + at, &length, sizeof length);
@@ -65,7 +67,7 @@ class AttributeList {
     std::string bytes_;
 };
 
-/// A whole message: `head` with its length filled in, and what follows it.
+/// Returns a whole message: `head` with its length filled in, and `payload`.
 inline std::string netlink_message(nlmsghdr head, std::string_view payload) {
     head.nlmsg_len = static_cast<std::uint32_t>(sizeof head + payload.size());
     std::string message(reinterpret_cast<const char*>(&head), sizeof head);
@@ -74,10 +76,10 @@ inline std::string netlink_message(nlmsghdr head, std::string_view payload) {
     return message;
 }
 
-/// The attributes of a message by their types; those above `kTypes` nobody asks for.
+/// The attributes of a message, by type. Types from kTypes on are ignored.
 class Attributes {
   public:
-    /// None where the bytes are no attributes.
+    /// Reads attributes. Returns std::nullopt if the bytes are not attributes.
     static std::optional<Attributes> parse(std::string_view bytes) {
         Attributes out;
         while (bytes.size() >= sizeof(nlattr)) {
@@ -96,6 +98,7 @@ class Attributes {
         return out;
     }
 
+    /// Returns an attribute's value as an integer, or std::nullopt if there is none.
     std::optional<std::uint32_t> number(std::uint16_t type) const {
         std::uint32_t value = 0;
         if (!values_[type] || values_[type]->size() < sizeof value) {
@@ -104,9 +107,9 @@ class Attributes {
         std::memcpy(&value, values_[type]->data(), sizeof value);
         return value;
     }
-    /// Empty where there is none.
+    /// Returns an attribute's value; empty if there is none.
     std::string_view bytes(std::uint16_t type) const { return values_[type].value_or(""); }
-    /// Up to its zero byte; empty where there is none.
+    /// Returns an attribute's value up to its first zero byte; empty if there is none.
     std::string_view text(std::uint16_t type) const {
         const std::string_view value = bytes(type);
         return value.substr(0, value.find('\0'));

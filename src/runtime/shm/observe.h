@@ -5,13 +5,14 @@
 
 namespace softib::live {
 
-/// The arena of the fabric in this directory, read-only, for as long as the process lives; base is
-/// nullptr where no daemon answers.
+/// Maps the arena of the fabric in this directory, read-only. The mapping stays until the process
+/// ends. Returns an arena with base == nullptr if no daemon answers.
 Arena observe(const char* fabric_dir);
 
-/// The same, opened once for each directory and never closed: for libraries in programs that may
-/// own an HCA too. An owner's sign of life is a lock on the arena's file, and the kernel takes a
-/// process's locks away when the process closes any descriptor of that file (fcntl(2)).
+/// Does the same as observe(), but maps the arena of each directory once and never closes its file:
+/// for libraries in programs that may also be attached to the fabric. An attached process shows
+/// that it lives by a lock on the arena's file, and the kernel releases a process's locks when the
+/// process closes any descriptor of that file (fcntl(2)).
 const Arena& observe_for_life(const char* fabric_dir);
 
 }  // namespace softib::live

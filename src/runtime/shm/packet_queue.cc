@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint64_t kCountsPatienceNs = 50'000'000;
 
 void set_bit(std::atomic<std::uint64_t>& word, std::uint32_t bit) {
-    // The carrier clears a summary before what it sums up: a bit that stands here will be seen.
+    // The carrier clears a summary before the bits below it: if the bit is set here, the carrier
+    // will still see those.
     if ((word.load() >> bit & 1) == 0) {
         word.fetch_or(std::uint64_t{1} << bit);
     }
@@ -65,7 +66,7 @@ void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
 
 bool ask_for_counts(const Arena& arena) {
     if (!arena.writable || arena.header->carrier.load() == 0) {
-        return true;  // What was brought there last is not old.
+        return true;  // There is no carrier, or an observer reads what the carrier wrote last.
     }
     ArenaHeader& header = *arena.header;
     const std::uint32_t asked = header.counts_asked.fetch_add(1) + 1;

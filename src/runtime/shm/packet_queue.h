@@ -4,8 +4,8 @@
 // The interface between programs and the carrier. The carrier is one process per fabric that is the
 // HCA of every program, every cable and every switch. A program posts into rings of the arena and
 // rings a bell; the carrier takes the requests, sends packets, and writes completions as a peer
-// does on the direct path. Creating, modifying and destroying an object is a call, one at a time
-// per process.
+// does on the direct path. To create, modify or destroy an object, a program makes a call
+// (CarrierCall), one at a time.
 
 #include <cstdint>
 #include <iterator>
@@ -17,7 +17,7 @@
 
 namespace softib::live {
 
-/// A send request in the ring of a queue pair. Places, or with kSendInline bytes, follow it.
+/// A send request in the ring of a queue pair. Its Sges follow it, or with kSendInline its data.
 struct PostedSend {
     std::uint64_t wr_id;
     WrOpcode opcode;
@@ -43,6 +43,7 @@ struct PostedSend {
     }
 };
 
+/// Returns the slot of the request with this number.
 inline PostedSend* send_slot(const Arena& arena, const SendRing& ring, std::uint32_t index) {
     return arena.at<PostedSend>(ring.ring_off +
                                 std::uint64_t{index & ring.mask} * ring.stride_bytes);
@@ -52,21 +53,24 @@ inline bool is_packet_path(const Arena& arena) {
     return arena.header->data_path == DataPath::kPacket;
 }
 
-/// The carrier will look at this queue pair.
+/// Makes the carrier look at this queue pair.
 void ring_qp_bell(const Arena& arena, std::uint32_t qp);
+/// Wakes the carrier if it sleeps in carrier_sleep().
 void wake_carrier(const Arena& arena);
-/// The same for what the carrier cannot see in the arena.
+/// Makes the carrier look for work that no bell in the arena shows. If it does not sleep now, its
+/// next carrier_sleep() with a `bell` from before returns at once.
 void ring_carrier(const Arena& arena);
-/// The carrier sleeps until a bell rings, for at most `timeout_ns`. `bell`: carrier_doorbell when
-/// it last had nothing to do; without one, now.
+/// Makes the carrier sleep until a bell rings, for at most `timeout_ns`; UINT64_MAX: without limit.
+/// `bell` is the value that carrier_doorbell had before the carrier last looked for work: the
+/// carrier does not sleep if it has changed since. Without `bell` the present value is taken.
 void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
                    std::optional<std::uint32_t> bell = std::nullopt);
 
-/// Waits until the port totals have what the carrier counted until now, or for a moment at most.
-/// Returns false if a carrier runs and has not answered in that moment.
+/// Waits until the port totals include what the carrier has counted until now. Returns false if a
+/// carrier runs and does not bring them up to date within a moment.
 bool ask_for_counts(const Arena& arena);
 
-/// Calls fn(index) for every queue pair whose bell has rung since the last time.
+/// Calls fn(index) for every queue pair whose bell was rung since the last call.
 template <typename Fn>
 void for_each_rung(Bells& bells, Fn&& fn) {
     const auto each = [](std::atomic<std::uint64_t>& word, std::uint32_t base, auto&& visit) {
@@ -84,14 +88,15 @@ void for_each_rung(Bells& bells, Fn&& fn) {
     }
 }
 
-/// The carrier that runs now, by its name in locks. One that has ended gives its place up as soon
-/// as anybody finds that out: 0.
+/// Returns the name in locks of the carrier that runs now, or 0 if none does. Removes the name of a
+/// carrier that has ended from the arena.
 LockWord living_carrier(const Arena& arena);
 
+/// Ends a call with a status (0 or an errno value) and wakes its caller; for the carrier.
 void answer_call(CarrierCall& call, int status);
 
-/// For the carrier: calls fn(owner, call) for every call that waits, and answers it with the status
-/// that fn returns; if that is std::nullopt the call waits for the next time.
+/// Calls fn(owner, call) for every call that waits, and answers it with the status that fn returns;
+/// for the carrier. If fn returns std::nullopt, the call waits for the next time.
 template <typename Fn>
 void for_each_call(const Arena& arena, Fn&& fn) {
     for (std::uint32_t w = 0; w * 64 < procs_used(arena); ++w) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Follows the forwarding tables from one HCA to a LID, or to all the ends of a multicast LID. What
-// the tables do not lead to cannot be reached, and what a switch port keeps out by its partition
-// does not arrive: there is no other way through the fabric.
+// Follows the forwarding tables from one HCA to a LID, or to all the ends of a multicast LID. There
+// is no other way through the fabric: a LID that the tables do not lead to cannot be reached, and a
+// packet that a switch port refuses for its P_Key does not arrive.
 
 #include <cstdint>
 #include <optional>
@@ -16,14 +16,15 @@ namespace softib::live {
 
 using sw::Step;
 
-/// The switch port that did not let a packet of this partition pass.
+/// A switch port that refused a packet for its P_Key, and the direction in which it did.
 struct Refusal {
     SwitchPortRecord* port;
     bool inbound;
 };
 
+/// The result of walk_path.
 struct Path {
-    std::uint32_t hca;  ///< Where it ends.
+    std::uint32_t hca;  ///< The HCA at which the path ends.
 };
 
 inline bool active(const std::atomic<PortState>& state) {
@@ -35,7 +36,7 @@ inline bool owns_lid(const HcaRecord& hca, Lid lid) {
     return base != 0 && lid.value >= base && lid.value < base + (1U << hca.lmc);
 }
 
-/// What stands at this index of an HCA's table, and so in the packets of a QP that uses it.
+/// Returns the P_Key at an index of an HCA's table, which packets of a QP with this index have.
 inline PKey pkey_at(const Arena& arena, std::uint32_t hca, std::uint16_t index) {
     return PKey{arena.hcas[hca].pkeys[index % kPKeysPerPort].load(std::memory_order_relaxed)};
 }
@@ -85,7 +86,7 @@ class ArenaSwitch {
         return sw::lets_pass((port.enforcement.load(std::memory_order_relaxed) & direction) != 0,
                              std::views::transform(port.pkeys, value), pkey);
     }
-    /// A bit for each port that there is, of 64 from this one on.
+    /// Returns a bit for each of the 64 ports from `first` on that exists.
     std::uint64_t ports_from(std::uint32_t first) const {
         if (port_count_ <= first) {
             return 0;
@@ -113,11 +114,11 @@ class ArenaFabric {
                    : std::nullopt;
     }
     std::uint32_t switch_count() const { return arena_.header->switches; }
-    /// Where a packet is that has left an HCA.
+    /// Returns the switch port at the other end of an HCA's cable.
     Place behind(std::uint32_t hca) const {
         return {{NodeRef::kSwitch, arena_.hcas[hca].peer_switch}, arena_.hcas[hca].peer_port};
     }
-    /// The place is an HCA that can take packets.
+    /// Returns whether the place is an HCA whose port is active.
     bool is_active_hca(const Place& at) const {
         return at.node.kind == NodeRef::kHca && active(arena_.hcas[at.node.index].state);
     }
@@ -126,8 +127,9 @@ class ArenaFabric {
     const Arena& arena_;
 };
 
-/// Follows a datagram to its end or to where it is lost: fn(SwitchPortRecord&, Step) at the switch
-/// ports. Returns the HCA where it arrives; nothing: nowhere. No `pkey`: whatever its partition is.
+/// Follows a datagram to its end or to where it is lost, and calls fn(SwitchPortRecord&, Step) for
+/// every switch port that it comes to. Returns the HCA where it arrives, or std::nullopt if it is
+/// lost. Without a `pkey` no switch port refuses it.
 template <typename Fn>
 std::optional<std::uint32_t> follow_datagram(const Arena& arena, std::uint32_t from_hca, Lid dlid,
                                              std::optional<PKey> pkey, Fn&& fn) {
@@ -144,8 +146,9 @@ std::optional<std::uint32_t> follow_datagram(const Arena& arena, std::uint32_t f
     return end->node.index;
 }
 
-/// The same for a multicast LID: end(hca) wherever a copy arrives. The copy that an HCA keeps for
-/// its own queue pairs never leaves it and is not seen here.
+/// Follows a datagram to a multicast LID: calls fn(SwitchPortRecord&, Step) for every switch port
+/// that a copy comes to, and end(hca) for every HCA where a copy arrives. The copy for other queue
+/// pairs of the sending HCA never leaves that HCA and is not seen here.
 template <typename Fn, typename End>
 void follow_multicast(const Arena& arena, std::uint32_t from_hca, Lid mlid, PKey pkey, Fn&& fn,
                       End&& end) {
@@ -160,13 +163,14 @@ void follow_multicast(const Arena& arena, std::uint32_t from_hca, Lid mlid, PKey
         });
 }
 
-/// Nothing when a port on the way is not active, a table has no entry, or the way is a loop. Nor
-/// when a switch port refuses this P_Key: then `refused` says which.
+/// Returns the path from an HCA to a LID. Returns std::nullopt if a port on the way is not active,
+/// a table has no entry, or the way is a loop; also if a switch port refuses the P_Key, and
+/// `refused` then says which port.
 std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid,
                               std::optional<PKey> pkey, std::optional<Refusal>& refused);
 
-/// Calls fn(SwitchPortRecord&, bool is_in) for every switch port of the way, in order; false and
-/// no calls where there is no way.
+/// Calls fn(SwitchPortRecord&, bool is_in) for every switch port of the path from an HCA to a LID,
+/// in order. Returns false, without a call, if there is no path.
 template <typename Fn>
 bool for_each_port(const Arena& arena, std::uint32_t from_hca, Lid dlid, Fn&& fn) {
     std::optional<Refusal> refused;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The lanes of a port: the tables and limits that managers wrote, and what the lanes carried. Only
-// the packet path uses it; elsewhere its pages are never touched.
+// The virtual lanes of a port: the tables and limits that managers wrote, and the counters of the
+// lanes. Only the packet path uses them; on the direct path their pages are never touched.
 
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace softib::live {
 
-inline constexpr std::uint32_t kArbitrationBytes = 256;  ///< Four blocks of VLArbitrationTable.
+/// Size of the four blocks of VLArbitrationTable.
+inline constexpr std::uint32_t kArbitrationBytes = 256;
 
 /// SwitchCongestionSetting, the same at all ports of a switch (sw::MarkingRule).
 struct Marking {
@@ -24,7 +25,7 @@ struct Marking {
 /// CACongestionSetting and CongestionControlTable of an HCA (link::InjectionControl).
 struct Injection {
     static constexpr std::uint32_t kEntries = 128;
-    std::atomic<std::uint32_t> generation;  ///< Moves after each change; 0: nothing was written.
+    std::atomic<std::uint32_t> generation;  ///< Grows after each change; 0: nothing was written.
     std::atomic<std::uint16_t> limit;       ///< CCTI_Limit
     struct {
         std::atomic<std::uint16_t> timer;
@@ -32,7 +33,7 @@ struct Injection {
         std::atomic<std::uint8_t> minimum;
         std::atomic<std::uint8_t> trigger;
     } rules[16];
-    /// Multiplier, and the shift above its 14 bits.
+    /// Entries of the table: the multiplier in 14 bits, and the shift above it.
     std::atomic<std::uint16_t> delays[kEntries];
 };
 
@@ -40,32 +41,33 @@ struct Injection {
 struct AdaptiveRecord {
     static constexpr std::uint32_t kGroups = 1025;
     static constexpr std::uint32_t kLids = 0xC000;
-    std::atomic<std::uint32_t> generation;         ///< Moves after each change; 0: it was never on.
-    std::atomic<std::uint32_t> lids;               ///< Below this one; 0: it is off.
-    std::atomic<std::uint64_t> ports[kGroups][4];  ///< Bit n of all: port n. Group 0 has none.
+    std::atomic<std::uint32_t> generation;  ///< Grows after each change; 0: it was never on.
+    std::atomic<std::uint32_t> lids;        ///< LIDs below this one have a group; 0: it is off.
+    std::atomic<std::uint64_t> ports[kGroups][4];  ///< A bit for each port. Group 0 has none.
     std::atomic<std::uint16_t> group_of[kLids];
 };
 
+/// The virtual lanes of one port.
 struct PortLanes {
-    /// Moves after each change of what follows, up to the counts, and of the port's SLtoVL rows.
+    /// Grows after each change of the port's SLtoVL rows or of the members below, except `counts`.
     std::atomic<std::uint32_t> generation;
-    std::atomic<std::uint8_t> operational_vls;      ///< PortInfo's code; 0: not said yet.
-    std::atomic<std::uint8_t> high_limit;           ///< PortInfo.VLHighLimit
-    std::atomic<std::uint8_t> has_rows;             ///< 0: SLtoVL is as at power-up.
-    std::atomic<std::uint8_t> has_arbitration;      ///< 0: the same.
+    std::atomic<std::uint8_t> operational_vls;  ///< PortInfo.OperationalVLs; 0: not written yet.
+    std::atomic<std::uint8_t> high_limit;       ///< PortInfo.VLHighLimit
+    std::atomic<std::uint8_t> has_rows;         ///< 0: the SLtoVL table is as at power-up.
+    std::atomic<std::uint8_t> has_arbitration;  ///< 0: VL arbitration is as at power-up.
     std::atomic<std::uint8_t> physical_errors_max;  ///< PortInfo.LocalPhyErrors
-    // Only in a switch's port:
+    // Only for ports of switches:
     std::atomic<std::uint8_t> lifetime;        ///< SwitchInfo.LifeTimeValue
     std::atomic<std::uint8_t> hoq_life;        ///< PortInfo.HOQLife
     std::atomic<std::uint8_t> vl_stall_count;  ///< PortInfo.VLStallCount
-    std::atomic<std::uint8_t> has_limits;      ///< 0: they were not brought here yet.
+    std::atomic<std::uint8_t> has_limits;      ///< 0: the three limits above were not written yet.
     Marking marking;
     std::atomic<std::uint8_t> arbitration[kArbitrationBytes];
-    /// As counters::LaneCounts.
+    /// Counters of the lanes, as in counters::LaneCounts.
     std::atomic<std::uint64_t> counts[counters::kPerLaneKinds][16];
 };
 
-/// Sixteen lanes of four bits each, that of service level 0 lowest.
+/// A row of an SLtoVL table: the lane of each service level in four bits, service level 0 lowest.
 using SlRow = std::atomic<std::uint64_t>;
 
 }  // namespace softib::live

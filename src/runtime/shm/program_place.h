@@ -5,11 +5,12 @@
 
 namespace softib::live {
 
-/// Where a program stands, as `softib exec` tells it in the environment. A program may change its
-/// environment: whoever needs the place for longer copies it.
+/// The fabric and the hosts that a program runs on, as `softib exec` sets them in the environment.
+/// The texts are the environment's, which the program may change: a caller that keeps them must
+/// copy them.
 struct ProgramPlace {
-    const char* dir;    ///< Of the fabric; nullptr: on none.
-    const char* hosts;  ///< Names, by commas; nullptr: on none.
+    const char* dir;    ///< Directory of the fabric; nullptr: the program is on none.
+    const char* hosts;  ///< Names of hosts, separated by commas; nullptr: the program is on none.
 };
 
 inline ProgramPlace program_place() {

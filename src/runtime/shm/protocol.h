@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The frame of what programs and softibd say to each other over the daemon's Unix socket
-// (SOCK_SEQPACKET, one message per packet, at most one file descriptor along). requests.h has what
-// is inside: a structure for each request and each reply. The socket stands in the fabric's
-// directory, which only its user may enter; the daemon also compares the peer's uid. A connection
-// that asked to attach is the process's sign of life: when it closes, the daemon frees what the
-// process held.
+// The frame of the messages between programs and softibd over the daemon's Unix socket
+// (SOCK_SEQPACKET, one message in each packet, with at most one file descriptor). Their contents
+// are in requests.h: a structure for each request and each reply. The socket is in the fabric's
+// directory, which only its user may enter; the daemon also checks the peer's uid. When a
+// connection that attached a process closes, the daemon takes the process for dead and frees what
+// it had.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace softib::live {
 
-/// The first word of a message, in every version. The daemon answers a message of another version
-/// with EPROTONOSUPPORT, in its own version.
+/// The version of this protocol, which is the first word of a message in every version. The daemon
+/// answers a message of another version with EPROTONOSUPPORT, in its own version.
 inline constexpr std::uint32_t kProtocolVersion = 4;
-inline constexpr std::uint32_t kProtocolVersionMax = 999;  ///< What is larger is no version.
+inline constexpr std::uint32_t kProtocolVersionMax = 999;  ///< A larger first word is no version.
 inline constexpr char kSocketName[] = "softibd.sock";
 inline constexpr char kPidFileName[] = "softibd.pid";
-/// Its last words are "protocol N, arena N".
+/// The file with the daemon's version. Its last words are "protocol N, arena N".
 inline constexpr char kVersionFileName[] = "softibd.version";
 
-/// Which structure of requests.h a message has.
+/// The number of a structure of requests.h.
 enum class RequestId : std::uint32_t {
     kNone = 0,
     kAttach = 1,
@@ -64,15 +64,16 @@ enum class RequestId : std::uint32_t {
     kReloadPartitions = 41,
 };
 
-inline constexpr std::uint32_t kTextMax = 4096;  ///< Of the longest text in a message.
+inline constexpr std::uint32_t kTextMax = 4096;  ///< Length of the longest text in a message.
 inline constexpr std::uint32_t kBodyMax = kTextMax + 256;
 
+/// A message: a request or a reply.
 struct Message {
     std::uint32_t version = kProtocolVersion;
-    RequestId request{};      ///< A reply has that of its request.
-    std::int32_t status = 0;  ///< Of a reply: 0 or an errno value.
+    RequestId request{};      ///< A reply has the number of its request.
+    std::int32_t status = 0;  ///< In a reply: 0 or an errno value.
     std::uint32_t body_bytes = 0;
-    char body[kBodyMax]{};  ///< Written and read by codec.h. Only the used part travels.
+    char body[kBodyMax]{};  ///< Written and read by codec.h. Only the used part is sent.
 };
 
 inline constexpr std::size_t kMessageHeadBytes = offsetof(Message, body);

@@ -57,14 +57,15 @@ void free_chunks(const Arena& arena, Owner owner) {
     }
 }
 
+/// Makes a process check its objects.
 void alert(ProcSlot& slot) {
     slot.attention.fetch_or(kAttentionDeath, std::memory_order_release);
     slot.doorbell.fetch_add(1, std::memory_order_seq_cst);
     syscall(SYS_futex, &slot.doorbell, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-/// It may have owed an event to those on whose objects it was at work: completions without an
-/// event, a queue pair in error whose owner does not know.
+/// Alerts the processes on whose objects a dead process was at work. It may have died before it
+/// raised an event there: of completions, or of a queue pair that it moved to error.
 void alert_targets(const Arena& arena, Owner dead) {
     const ProcSlot& slot = arena.proc(dead);
     const std::uint32_t stripes = slot.stripes_used.load(std::memory_order_acquire);
@@ -83,8 +84,9 @@ void alert_targets(const Arena& arena, Owner dead) {
     }
 }
 
-/// Wakes the processes that have mapped memory of peers: it may be the dead one's. Those that
-/// looked at the death before its keys had gone look again.
+/// Alerts the processes that have mapped memory of peers, which may be the dead process's. A
+/// process that checked its mappings before the keys of the dead process were gone checks them
+/// again.
 void alert_mappers(const Arena& arena) {
     arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
     for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
@@ -110,9 +112,9 @@ void reclaim(const Arena& arena, Owner owner) {
     slot.state.store(ProcState::kDead, std::memory_order_release);
     arena.header->death_generation.fetch_add(1, std::memory_order_release);
     wake_carrier(arena);
-    // First its queue pairs stop answering, then senders at work on it finish, then its objects go.
-    // Keys go after the queue pairs: a sender that saw a queue pair answer must not find its key
-    // refused.
+    // First the queue pairs stop answering, then senders at work on the process finish, then its
+    // objects are freed. Keys become invalid after the queue pairs: a sender that found a queue
+    // pair ready must not find its key invalid.
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         arena.qps[i].rx.store(0, std::memory_order_release);
         arena.qps[i].state.store(QpState::kReset, std::memory_order_release);
@@ -123,7 +125,7 @@ void reclaim(const Arena& arena, Owner owner) {
     for_each_entry(arena.srq_batches, kSrqsMax, owner, [&](std::uint32_t i) {
         arena.srqs[i].live.store(0, std::memory_order_release);
     });
-    // The locks this takes would be nobody's if the daemon died inside; its life lock says whose.
+    // The life lock tells others whether the daemon lives, in case it dies with a lock below.
     hold_life_lock(arena, kDaemonOwner);
     bool quiet = true;
     for_each_delivery(arena, owner,
@@ -143,11 +145,11 @@ void reclaim(const Arena& arena, Owner owner) {
         arena.qps[i].owner = 0;
     });
     if (!quiet) {
-        return;  // A peer is stopped in mid-copy: the memory stays quarantined with the slot.
+        return;  // A peer is stopped within a copy: the daemon tries again later.
     }
     const std::uint32_t stripes = slot.stripes_used.load(std::memory_order_acquire);
     for (std::uint32_t s = 0; s < stripes && s < kStripesPerProc; ++s) {
-        slot.stripes[s].delivery_off.store(0);  // Nobody may look for it in memory that is freed.
+        slot.stripes[s].delivery_off.store(0);  // Its memory will be freed.
     }
     free_batches(arena.qp_batches, kQpsMax, owner);
     free_batches(arena.mr_batches, kMrsMax, owner);

@@ -21,7 +21,7 @@ Message message_of(const Request& request) {
     return message;
 }
 
-/// Each alternative of AnyRequest, as an empty request.
+/// Calls action with an empty request of each alternative of AnyRequest.
 template <typename Action, typename... Requests>
 void for_each_request(Action action, const std::variant<Requests...>*) {
     (action(Requests{}), ...);

@@ -72,7 +72,7 @@ class Reader {
     bool good_ = true;
 };
 
-/// Cuts the tables of all switches apart; false where numbers point to nothing.
+/// Cuts `row_of` into the tables of the file. Returns false if an index is out of range.
 bool cut_tables(const std::vector<std::uint32_t>& ports, std::span<const std::uint16_t> row_of,
                 RouteFile& file) {
     for (const std::uint32_t n : ports) {

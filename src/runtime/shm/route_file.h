@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How packets go, as the switches hold it now, as far as it is not in the arena: virtual lanes,
-// multicast tables and the manager's service levels are known to the daemon alone, which writes
-// them into a file for whoever asks (request::Routes).
+// The SLtoVL and multicast forwarding tables of the switches, and the service levels that our
+// manager has chosen, as they are now. The daemon writes them into a file for a program that asks
+// (request::Routes); the program reads unicast routes from the arena (arena_routes.h).
 
 #include <array>
 #include <cstdint>
@@ -15,24 +15,25 @@
 
 namespace softib::live {
 
-/// Switches are numbered as in the arena.
+/// The contents of such a file. Switches have the numbers that they have in the arena.
 struct RouteFile {
     struct Multicast {
         std::uint32_t sw;
         std::uint16_t mlid;
-        std::array<std::uint16_t, 16> ports;  ///< Bit masks.
+        std::array<std::uint16_t, 16> ports;  ///< A bit for each output port, 16 ports in a word.
     };
 
-    std::string engine;  ///< That of our manager if it is the master; empty: somebody else's work.
-    routing::SlMap sls;  ///< Known with the engine only.
+    std::string engine;  ///< Routing engine of our manager; empty: another manager is the master.
+    routing::SlMap sls;  ///< Known only if `engine` is.
     std::vector<routing::SlToVl::Row> rows;
     std::vector<routing::SlToVl::PortTables> tables;
-    std::vector<std::uint32_t> tables_of;  ///< By switch.
+    std::vector<std::uint32_t> tables_of;  ///< Index into `tables` for each switch.
     std::vector<Multicast> multicast;
 };
 
-/// Writes a file in memory. Returns its descriptor, or -1 with errno.
+/// Writes a memory file. Returns its descriptor, or -1 with errno.
 int write_routes(const RouteFile& routes);
+/// Reads such a file. The error says what is wrong with it.
 std::expected<RouteFile, std::string> read_routes(int fd);
 
 }  // namespace softib::live

@@ -21,8 +21,9 @@ void close_keeping_errno(int fd) {
     errno = saved;
 }
 
-/// Fits "<dir>/softibd.sock" into a socket address. A path that is too long goes by a descriptor
-/// of its directory, returned in *dir_fd and to be closed after use.
+/// Writes "<dir>/softibd.sock" into a socket address. If the path is too long, it goes through a
+/// descriptor of its directory, *dir_fd, which the caller must close after use. Returns false with
+/// errno on failure.
 bool socket_address(const char* fabric_dir, sockaddr_un& address, int* dir_fd) {
     *dir_fd = -1;
     address.sun_family = AF_UNIX;
@@ -137,7 +138,7 @@ bool rpc_receive(int fd, Message& message, int* received_fd) {
     bool reset = false;
     do {
         n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
-        // What the other side said before it closed with something unread comes after the error.
+        // If the other side closed with something unread, its last messages come after the error.
     } while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset, true))));
     if (n < 0) {
         return false;
@@ -148,7 +149,7 @@ bool rpc_receive(int fd, Message& message, int* received_fd) {
     const bool whole = !cut && bytes >= kMessageHeadBytes && message.version == kProtocolVersion &&
                        message.body_bytes == bytes - kMessageHeadBytes;
     if (whole && taken < 0 && (header.msg_flags & MSG_CTRUNC) != 0) {
-        errno = EMFILE;  // A descriptor came, and this process may have no more.
+        errno = EMFILE;  // A descriptor came, but this process may have no more.
         return false;
     }
     if (whole && received_fd != nullptr) {
@@ -169,7 +170,7 @@ bool rpc_exchange(int fd, Message& message, int* received_fd) {
     if (received_fd != nullptr) {
         *received_fd = -1;
     }
-    // A daemon that closes the connection at once may have said why.
+    // A daemon that closed the connection at once may have sent its reason before.
     return (rpc_send(fd, message, -1) || errno == EPIPE || errno == ECONNRESET) &&
            rpc_receive(fd, message, received_fd);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The two ends of a conversation with softibd: one Message per packet of a SOCK_SEQPACKET socket,
-// at most one file descriptor along. Linked into the shims: errors are errno values, nothing
-// throws, no signal is raised.
+// Sends and receives the messages between programs and softibd: one Message in each packet of a
+// SOCK_SEQPACKET socket, with at most one file descriptor. Linked into libraries that programs
+// load: errors are errno values, nothing throws, no signal is raised.
 //
-// Thread rule: a socket belongs to one thread at a time; the caller holds the lock, if any.
+// Thread rule: one thread at a time uses a socket. Callers with several threads lock it themselves.
 
 #include <cerrno>
 
@@ -18,22 +18,25 @@ namespace softib::live {
 /// descriptor, or -1 with errno (ENOENT or ECONNREFUSED: no daemon is there).
 int rpc_connect(const char* fabric_dir);
 
-/// Sends a message; passed_fd < 0 passes none.
+/// Sends a message, with the descriptor `passed_fd` unless it is negative. Returns false with errno
+/// on failure.
 bool rpc_send(int fd, const Message& message, int passed_fd);
 
-/// Sends a message as rpc_send does, but never waits: false where the other side does not read.
+/// Sends a message without ever waiting. Returns false on failure, also if the other side does not
+/// read.
 bool rpc_tell(int fd, const Message& message);
 
-/// Waits for a message. *received_fd is the descriptor that came along or -1; with a null
-/// received_fd a descriptor that came is closed. errno: EPROTO for anything that is not one whole
-/// Message, EPROTONOSUPPORT for one of another version, EMFILE where a descriptor came that this
-/// process has no room for, ECONNRESET when the other side has closed.
+/// Waits for a message. Sets *received_fd to the descriptor that came with it, or to -1; if
+/// received_fd is null, such a descriptor is closed. Returns false with errno on failure: EPROTO if
+/// what came is not one whole Message, EPROTONOSUPPORT if it has another version, EMFILE if a
+/// descriptor came but this process may have no more, ECONNRESET if the other side has closed.
 bool rpc_receive(int fd, Message& message, int* received_fd);
 
-/// Sends `message` and replaces it by the reply. The caller looks at the reply's status.
+/// Sends `message` and replaces it by the reply. Returns false with errno if there is none. The
+/// caller checks the reply's status.
 bool rpc_exchange(int fd, Message& message, int* received_fd);
 
-/// Makes a message of a request.
+/// Makes a message of a request. Returns false with errno if it does not fit.
 template <typename Request>
 bool to_message(const Request& request, Message& message) {
     message = Message{};
@@ -41,8 +44,9 @@ bool to_message(const Request& request, Message& message) {
     return encode(request, message);
 }
 
-/// Sends a request and waits for its reply. False with errno: there was none, or it was not one.
-/// True with a status in the message: the daemon refuses. `reply` has texts of the message.
+/// Sends a request and waits for its reply. Returns false with errno if no valid reply came. If the
+/// daemon refuses, returns true, with its errno value in message.status. Texts of `reply` are views
+/// into `message`.
 template <typename Request>
 bool rpc_call(int fd, const Request& request, Message& message, typename Request::Reply& reply) {
     int file = -1;
@@ -60,13 +64,13 @@ bool rpc_call(int fd, const Request& request, Message& message, typename Request
     return true;
 }
 
-/// Does the same, and returns 0 or the errno value of whatever went wrong.
+/// Does the same as rpc_call(). Returns 0, or the errno value of the failure or of the refusal.
 template <typename Request>
 int rpc_ask(int fd, const Request& request, Message& message, typename Request::Reply& reply) {
     return rpc_call(fd, request, message, reply) ? message.status : errno;
 }
 
-/// Asks for something of which the status says all.
+/// Sends a request whose reply is a status only. Returns 0 or an errno value.
 template <typename Request>
 int rpc_ask(int fd, const Request& request) {
     Message message;

@@ -23,7 +23,7 @@ class Rpc : public testing::Test {
         close(fds_[0]);
         close(fds_[1]);
     }
-    /// Receives and returns 0 or errno.
+    /// Receives a message. Returns 0 or an errno value.
     int receive(Message& message, int* fd = nullptr) {
         return rpc_receive(fds_[1], message, fd) ? 0 : errno;
     }

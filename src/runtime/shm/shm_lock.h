@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A lock in the arena that outlives its holder: the word names the holder, and a waiter that finds
-// the holder dead takes the lock over. What the lock guards must be valid at every instruction of
-// the critical section, or the process that takes over must repair it. The name includes the
-// instance of the holder's slot, because a slot is soon used by another process.
+// A lock in the arena that survives the death of its holder: the word names the holder, and a
+// waiter that finds the holder dead takes the lock over. What the lock guards must be valid at
+// every instruction of the critical section, or the process that takes over must repair it. The
+// name includes the instance of the holder's slot, because another process may use the slot soon.
 
 #include <atomic>
 #include <cstdint>
@@ -13,33 +13,38 @@
 
 namespace softib::live {
 
-/// True while the process of this slot runs. Asks the kernel, not the daemon: every process
-/// holds a POSIX lock on the arena file's byte at its owner number, released by its death.
+/// Returns whether the process of this slot runs. Asks the kernel, not the daemon: every process
+/// holds a POSIX lock, its life lock, on the byte of the arena's file at its owner number, which
+/// the kernel releases when the process dies.
 bool owner_alive(const Arena& arena, Owner owner);
 
-/// Takes the byte lock that tells others that we live.
+/// Takes the life lock of this process. Returns false if another process holds it.
 bool hold_life_lock(const Arena& arena, Owner owner);
 
-/// A process for as long as it lives: owner below, which use of the slot above.
+/// A process's name in locks: the owner number in the lower 16 bits, and above it the slot's
+/// instance.
 using LockWord = std::uint32_t;
 
-/// The daemon's name in locks. It holds the life lock of this number while it takes others.
+/// The daemon's name in locks. The daemon holds the life lock of this number when it takes a lock.
 inline constexpr Owner kDaemonOwner = 0xFFFF;
 
+/// Returns the name in locks of the process that has this slot now.
 LockWord lock_word(const Arena& arena, Owner owner);
 
-/// True while the very process that this word names runs.
+/// Returns whether the process that this word names runs. A later process in its slot does not
+/// count.
 bool holder_alive(const Arena& arena, LockWord holder);
 
 struct LockResult {
-    bool taken = true;  ///< False only with a limit.
-    LockWord dead = 0;  ///< Not 0: taken over from this process, which died with it.
+    bool taken = true;  ///< False if `limit_ns` passed first.
+    LockWord dead = 0;  ///< The process that died with the lock, if it was taken over; else 0.
 };
 
-/// limit_ns 0: waits as long as the holder lives.
+/// Does the same as shm_lock() if the lock is not free.
 LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, LockWord me,
                          std::uint64_t limit_ns);
 
+/// Takes a lock. Gives up after `limit_ns`; 0: waits as long as the holder lives.
 [[nodiscard]] inline LockResult shm_lock(const Arena& arena, std::atomic<std::uint32_t>& word,
                                          LockWord me, std::uint64_t limit_ns = 0) {
     std::uint32_t expected = 0;
@@ -50,12 +55,13 @@ LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, L
     return shm_lock_slow(arena, word, me, limit_ns);
 }
 
-/// A full barrier by design: the caller may look at a flag of the other side right after it.
+/// Releases a lock. A full barrier, so that the caller may read a flag of a waiter right after it.
 inline void shm_unlock(std::atomic<std::uint32_t>& word) {
     word.exchange(0, std::memory_order_seq_cst);
 }
 
-/// A spin lock between threads of one process; yields when the holder lost its core.
+/// A spin lock between threads of one process. A thread that has waited for a while yields its
+/// core.
 class SpinLock {
   public:
     void lock() {
@@ -64,7 +70,7 @@ class SpinLock {
         }
     }
     void unlock() { word_.store(0, std::memory_order_release); }
-    /// Unlock that is also a full barrier.
+    /// Unlocks with a full barrier.
     void unlock_full() { word_.exchange(0, std::memory_order_seq_cst); }
 
     static void lock_slow(std::atomic<std::uint32_t>& word);

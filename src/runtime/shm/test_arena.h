@@ -10,9 +10,10 @@
 
 namespace softib::live {
 
-/// Room enough for the fabrics that tests build; what is not touched costs nothing.
+/// Size of the arenas of tests. Pages that a test does not touch cost nothing.
 inline constexpr std::uint64_t kTestArenaBytes = std::uint64_t{4} << 30;
 
+/// An arena with the hosts h0 and h1 and one switch.
 struct TestArena {
     Arena arena = arena_create(
         "test",

@@ -44,7 +44,7 @@ bool start_thread(const char* name, void* (*main)(void*), void* argument) {
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS);  // Its own, of a copy (bus_guard.h).
+    sigdelset(&all, SIGBUS);  // bus_guard.h handles the SIGBUS of the thread's own copies.
     pthread_sigmask(SIG_SETMASK, &all, &old);
     pthread_attr_t attr;
     pthread_attr_init(&attr);

@@ -8,18 +8,18 @@
 
 namespace softib::live {
 
-/// Starts a thread that nobody joins and that takes no signals but its own SIGBUS: those are the
-/// program's business.
+/// Starts a detached thread. Returns false if that fails. The thread blocks all signals but SIGBUS,
+/// so that the program's own threads get the program's signals.
 bool start_thread(const char* name, void* (*main)(void*), void* argument);
 
-/// How many of them run now.
+/// Returns how many threads of start_thread run now.
 std::uint32_t own_threads();
-/// In a forked child, which has none of them.
+/// Sets own_threads() to 0: for a forked child, which has none of its parent's threads.
 void forget_own_threads();
 
-/// Sleeps while the word has this value, for at most `timeout_ns`; 0: without limit.
+/// Sleeps until futex_wake if the word has this value, for at most `timeout_ns`; 0: without limit.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns);
-/// Wakes all that sleep on it, in other processes too.
+/// Wakes all threads that sleep on the word, in other processes too.
 void futex_wake(std::atomic<std::uint32_t>& word);
 
 }  // namespace softib::live

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Work requests as the direct path takes them; their vocabulary is that of every transport.
+// Work requests as the direct path takes them, with the vocabulary that all transports share.
 
 #include <cstdint>
 
@@ -22,14 +22,16 @@ using enum hca::WcFlags;
 using hca::kInlineBytesMax;
 using hca::kMessageBytesMax;
 
+/// An address handle, with the path to its destination.
 struct AddressHandle {
     AddressVector to;
-    // Path as last walked; guarded by the sender's stripe lock is not enough (handles are shared
-    // between queue pairs), hence one word: generation << 32 | P_Key << 16 | HCA + 1, which is 0
-    // where packets of this partition do not arrive.
+    /// The path as last walked: generation << 32 | P_Key << 16 | HCA + 1, or 0 for the HCA if
+    /// packets with this P_Key do not arrive. One word, because queue pairs of several stripes may
+    /// share a handle, so that no stripe's lock guards it.
     std::atomic<std::uint64_t> path{0};
 };
 
+/// A memory window to bind, and what to bind it to.
 struct BindInfo {
     std::uint32_t mr_index;
     std::uint32_t mw_index;
@@ -39,6 +41,7 @@ struct BindInfo {
     std::uint64_t length;
 };
 
+/// A send request.
 struct WorkRequest {
     std::uint64_t wr_id;
     WrOpcode opcode;

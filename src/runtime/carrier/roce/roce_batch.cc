@@ -17,7 +17,7 @@ namespace softib::carrier {
 namespace {
 
 constexpr std::uint32_t kBatches = 16;
-constexpr std::uint32_t kBatchBytes = 65'000;  ///< UDP's limit, less its headers.
+constexpr std::uint32_t kBatchBytes = 65'000;  ///< UDP's limit, less room for headers.
 constexpr std::uint32_t kPacketsMax = 60;      ///< The kernel's limit is 64.
 
 /// The control message that tells the kernel how many bytes each datagram has.
@@ -76,7 +76,7 @@ void RoceBatches::add(int fd, const hca::Transmit& transmit) {
         {.source_port = wire::kRocePort, .ipv4_id = static_cast<std::uint16_t>(batch.count)},
         std::span(batch.room).subspan(batch.bytes));
     if (!size) {
-        // Its two addresses are of two families: nobody can carry it.
+        // The two addresses are of different IP versions, so the packet cannot be sent.
         used_ -= batch.count == 0 ? 1 : 0;
         return;
     }
@@ -104,9 +104,11 @@ bool RoceBatches::send(const Batch* from, std::uint32_t count, std::uint32_t& se
     const int done = sendmmsg(from->fd, messages.data(), count, 0);
     if (done < 0) {
         const bool later = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
-        // Not on a way that cannot cut them: what is lost now is sent again, one at a time.
+        // EIO: an interface on the way cannot cut batches. Packets that are lost now are sent again
+        // by the transport, and then leave one at a time.
         batching_ = batching_ && errno != EIO;
-        sent = later ? 0 : 1;  // The rest, as the unreachable, is lost as on any network.
+        // On any other error, such as an unreachable destination, the batch is lost.
+        sent = later ? 0 : 1;
         return !later;
     }
     sent = static_cast<std::uint32_t>(done);

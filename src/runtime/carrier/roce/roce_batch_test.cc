@@ -11,7 +11,7 @@
 namespace softib::carrier {
 namespace {
 
-/// Two addresses that no other test has at the same time.
+/// Returns one of two addresses that other tests do not use at the same time.
 Gid address(std::uint32_t number) {
     const auto process = static_cast<std::uint32_t>(getpid()) & 0xFFFF;
     return wire::ipv4_gid(0x7FFA0000U + (process >> 8 << 8) + (process & 0x7F) * 2 + number);
@@ -41,7 +41,7 @@ class Batches : public testing::Test {
         hca::set_lengths(out.headers, bytes);
         return out;
     }
-    /// The next datagram must be this packet.
+    /// Expects the next datagram to be the packet with this PSN.
     void expect(std::uint32_t psn, std::uint32_t bytes) {
         std::array<std::uint8_t, 8192> room;
         const ssize_t size = recv(to_, room.data(), room.size(), 0);
@@ -62,7 +62,7 @@ class Batches : public testing::Test {
 };
 
 TEST_F(Batches, ComeOutAsThePacketsThatWentInInTheirOrder) {
-    // Alike, shorter, longer again, and of an odd length.
+    // Sizes that are equal, shorter, longer again, and odd.
     const std::vector<std::uint32_t> sizes{1024, 1024, 1024, 100, 1024, 4096, 4096, 7, 0, 0, 64};
     for (std::uint32_t i = 0; i < sizes.size(); ++i) {
         ASSERT_TRUE(batches_.has_room());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMillion = 1'000'000;
 
-/// Sockets do not show it: one of our own making, by the IP address.
+/// Returns a made-up MAC address for an IP address, since sockets do not show the real one.
 wire::MacAddress mac_of(const Gid& gid) {
     wire::MacAddress mac{0x02, 0x00};
     std::copy_n(gid.bytes.end() - 4, 4, mac.begin() + 2);
@@ -24,7 +24,8 @@ std::uint32_t value(const std::atomic<std::uint32_t>& word) {
 
 }  // namespace
 
-/// Where captures and faults of what an HCA sends and gets are asked for.
+/// Returns the switch port at the far end of an HCA's cable, which has the captures of what the HCA
+/// sends and the faults of what it gets; nullptr if there is none.
 live::SwitchPortRecord* RoceCable::far_end(std::uint32_t hca) const {
     const live::HcaRecord& record = arena_.hcas[hca];
     return record.peer_switch < arena_.header->switches
@@ -52,7 +53,7 @@ void RoceCable::show(std::uint32_t taps, const wire::PacketHeaders& headers,
     frame.roce.fields.source_port = wire::kRocePort;
     frame_.resize(wire::kRoceBytesMax);
     if (const auto length = wire::emit_roce_frame(frame, frame_)) {
-        frame_[*length - 1] ^= broken ? 0xFF : 0;  // Its ICRC says so.
+        frame_[*length - 1] ^= broken ? 0xFF : 0;  // A broken packet has a wrong ICRC.
         watchers_.put(taps, std::span(frame_).first(*length));
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The cables of HCAs on Ethernet, for captures and faults. No cables exist, but captures show what
-// sockets send and receive as the frames it would be, and faults lose and break it.
+// The cables of HCAs on Ethernet, for captures and faults. No such cables exist, but captures show
+// what sockets send and receive as Ethernet frames, and faults lose and break packets.
 
 #include <cstdint>
 #include <span>
@@ -20,9 +20,11 @@ class RoceCable {
     RoceCable(const live::Arena& arena, Watchers& watchers)
         : arena_(arena), watchers_(watchers), prng_(arena.header->instance) {}
 
-    /// Passes what an HCA sends, or what comes to it, through its cable. Returns false if the cable
-    /// loses or breaks the packet.
+    /// Passes a packet that an HCA sends through its cable. Returns false if the cable loses or
+    /// breaks the packet.
     bool leaves(std::uint32_t hca, const hca::Transmit& transmit);
+    /// Passes a packet that comes to an HCA through its cable. Returns false if the cable loses or
+    /// breaks the packet.
     bool arrives(std::uint32_t hca, const wire::PacketHeaders& headers,
                  std::span<const std::uint8_t> payload);
 

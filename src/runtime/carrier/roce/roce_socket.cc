@@ -79,17 +79,18 @@ std::expected<int, std::string> open_roce_socket(const Gid& address) {
         return std::unexpected(
             fmt::format("cannot open a UDP socket for RoCE: {}", std::strerror(errno)));
     }
-    // A datagram that would need fragments is not sent: no ICRC would be right.
+    // A datagram that would need fragments must not be sent: its ICRC would be wrong.
     if (v4) {
         set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
     } else {
         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
         set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
-        // Annex A17 wants no UDP check sum; the kernel takes such datagrams only on request.
+        // Senders may leave the UDP checksum out (annex A17); over IPv6 the kernel accepts such
+        // datagrams only on request.
         set_option(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
     }
     set_option(fd, IPPROTO_UDP, UDP_GRO, 1);
-    // Beyond the system's limit only with rights; what is too much is cut by the kernel.
+    // The kernel cuts SO_RCVBUF to the system's limit; SO_RCVBUFFORCE passes it, with privileges.
     set_option(fd, SOL_SOCKET, SO_RCVBUF, kReceiveBytes);
     set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, kReceiveBytes);
     const SocketAddress at = roce_address(address);

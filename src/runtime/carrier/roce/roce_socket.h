@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The UDP sockets of HCAs on Ethernet, one for each, bound to its address and RoCEv2's port. The
-// sender must know what the ICRC of a packet covers, and a socket does not show its IP headers. So
-// a socket is not connected and forbids fragments: Linux then sends Identification 0, and counts up
-// from there when it cuts a batch into datagrams.
+// The UDP sockets of HCAs on Ethernet, one for each HCA, bound to its address and RoCEv2's port.
+// The ICRC of a packet covers fields of its IP header, which a socket does not show, so the sender
+// must predict them. Therefore a socket is not connected and forbids fragments: Linux then sends
+// Identification 0, and counts up from there when it cuts a batch into datagrams.
 
 #include <sys/socket.h>
 
@@ -18,16 +18,18 @@
 
 namespace softib::carrier {
 
-/// A socket that does not block. The text of an error is for the user.
+/// Opens a socket that does not block. The text of an error is for the user.
 std::expected<int, std::string> open_roce_socket(const Gid& address);
 
-/// Whether such sockets can be had: tried where a user still hears of it.
+/// Checks that sockets for all ports can be opened, before the carrier starts: the user sees the
+/// error only then.
 std::expected<void, std::string> check_roce_ports(std::span<const spec::EthernetPort> ports);
 
 struct SocketAddress {
     sockaddr_storage storage{};
     socklen_t bytes = 0;
 };
+/// Returns the address of a GID's IP address, with RoCEv2's port.
 SocketAddress roce_address(const Gid& gid);
 
 struct GidAndPort {

@@ -19,14 +19,15 @@ namespace softib::carrier {
 
 namespace {
 
-/// Packets that leave before arrivals are read: they must find room in the sockets of this very
-/// process.
+/// Most packets that leave before arrivals are read, since many packets go to sockets of this very
+/// process and must find room there.
 constexpr std::uint32_t kPacketsAtOnce = 64;
 constexpr std::uint32_t kWordBytes = 4;
 constexpr std::size_t kMessages = 8;
 constexpr std::size_t kMessageBytes = 64 * 1024;
 
-/// Returns the size of the datagrams that the kernel has put together; 0 if it is one.
+/// Returns the size of each datagram if the kernel has joined several in a message; 0 if the
+/// message is one datagram.
 std::size_t segment_bytes(msghdr& message) {
     for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
          control = CMSG_NXTHDR(&message, control)) {
@@ -121,8 +122,8 @@ bool RoceWire::is_up(std::uint32_t hca) const {
 bool RoceWire::run() {
     bool some = transmit();
     if (receive()) {
-        // Acknowledgements leave before a program that has seen what they are for can take its
-        // queue pair away.
+        // Acknowledgements must leave before a program that has seen its message can destroy its
+        // queue pair.
         transmit();
         some = true;
     }
@@ -173,7 +174,7 @@ bool RoceWire::transmit_from(std::uint32_t hca, std::uint32_t& budget) {
             return true;
         }
         if (!transmit_.headers.grh || !is_up(hca)) {
-            continue;  // Nowhere to go; the transport finds out.
+            continue;  // The packet is lost; the transport will notice.
         }
         ++port.xmit_packets;
         port.xmit_words += transmit_.headers.grh->pay_len / kWordBytes;
@@ -217,7 +218,7 @@ bool RoceWire::receive_at(std::uint32_t hca) {
     return count > 0;
 }
 
-/// `place`: among those that the kernel has put together.
+/// Handles a datagram. `place` is its number among those that the kernel has joined.
 void RoceWire::take(std::uint32_t hca, std::span<const std::uint8_t> datagram,
                     const GidAndPort& from, std::uint16_t place) {
     if (!is_up(hca)) {
@@ -225,7 +226,7 @@ void RoceWire::take(std::uint32_t hca, std::span<const std::uint8_t> datagram,
     }
     // A socket does not show TOS and TTL, and the ICRC does not cover them.
     const wire::Grh route{.hop_lmt = 64, .sgid = from.gid, .dgid = arena_.hcas[hca].ip_gid};
-    // We do not know whose the other end is, nor what it wrote into fields that a socket hides.
+    // The sender may be any RoCEv2 device, and the socket does not show its IPv4 Identification.
     const auto packet = wire::parse_roce_payload(
         datagram, route, {.source_port = from.port, .ipv4_id = place}, wire::CheckIcrc::kAnyIpv4Id);
     if (!packet || !cable_.arrives(hca, packet->headers, packet->payload)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Sends and receives the packets of HCAs on Ethernet: UDP datagrams of the machine's own network,
-// by a socket for each HCA. Any RoCEv2 device there is a peer: another fabric, or Linux's
-// Soft-RoCE. The transport sends again what the kernel loses (ADR 10).
+// Sends and receives the packets of HCAs on Ethernet, as UDP datagrams on the machine's own
+// network, by one socket for each HCA. Any RoCEv2 device there can be a peer: another fabric, or
+// Linux's Soft-RoCE. The transport sends again what the kernel loses (ADR 10).
 
 #include <cstdint>
 #include <expected>
@@ -28,16 +28,17 @@ class RoceWire {
     RoceWire(const RoceWire&) = delete;
     RoceWire& operator=(const RoceWire&) = delete;
 
-    /// Sends and receives what is there; false: there was nothing.
+    /// Sends and receives packets. Returns false if there were none.
     bool run();
     /// Makes arrivals wake the carrier from now on. Returns false if something has yet to leave.
     bool watch();
+    /// Writes the packet counts of all HCAs into the arena.
     void publish_counts();
 
   private:
     struct Port {
         int fd = -1;
-        bool wants = false;  ///< May have something to send.
+        bool wants = false;  ///< Whether the HCA may have something to send.
         std::uint64_t xmit_packets = 0;
         std::uint64_t xmit_words = 0;
         std::uint64_t rcv_packets = 0;
@@ -60,7 +61,7 @@ class RoceWire {
     RoceCable cable_;
     int epoll_fd_ = -1;
     std::vector<Port> ports_;
-    std::vector<std::uint32_t> turns_;  ///< HCAs that want to send, in the order of asking.
+    std::vector<std::uint32_t> turns_;  ///< HCAs that may have something to send, in their order.
     RoceBatches batches_;
     std::unique_ptr<Inbox> inbox_;
     std::unique_ptr<SocketWatch> watch_;

@@ -19,10 +19,11 @@ namespace {
 
 using sharp::Error;
 
-/// A switch's ports all reach its node at their own speed.
+/// Time of 64 bytes from a switch to its node. It is next to nothing, so that all ports of the
+/// switch reach the node at their own speed.
 constexpr std::uint32_t kNodeBlockPs = 1;
 
-/// Returns what a descriptor has, and closes it.
+/// Returns the content of a file, and closes it.
 std::string read_all(int fd) {
     struct stat st{};
     std::string text;
@@ -73,7 +74,7 @@ void SharpEnds::follow() {
     const auto plane = ask();
     if (!plane) {
         hang_up();
-        return;  // The daemon ends, and we with it.
+        return;  // The daemon is ending, and will end the carrier too.
     }
     generation_ = generation;
     routes_ = routes;
@@ -83,7 +84,7 @@ void SharpEnds::follow() {
     hang_up();
 }
 
-/// Changes are rare: nobody keeps a connection for them.
+/// Closes the connection to the daemon. Changes are too rare to keep it.
 void SharpEnds::hang_up() {
     if (daemon_ >= 0) {
         close(std::exchange(daemon_, -1));
@@ -134,7 +135,7 @@ net::TreePort& SharpEnds::port_of(std::uint32_t hca) {
     return *port;
 }
 
-/// A member's queue pair is the other end of one that a node has.
+/// Opens and closes members' queue pairs: each is the other end of a queue pair in a node's tables.
 void SharpEnds::read_connections() {
     std::map<Qpn, std::pair<std::uint32_t, wire::SharpQpcConfig>> wanted;
     for (const auto& [sw, node] : nodes_) {
@@ -190,7 +191,7 @@ std::unique_ptr<SharpEnds::Group> SharpEnds::open_group(const live::SharpPlane::
     live::request::OneFile memory;
     if (live::rpc_ask(daemon_, live::request::SharpMemory{told.job, told.group}, message, memory) !=
         0) {
-        return nullptr;  // It has ended meanwhile.
+        return nullptr;  // The group has ended meanwhile.
     }
     struct stat st{};
     auto group = std::make_unique<Group>();
@@ -207,7 +208,7 @@ std::unique_ptr<SharpEnds::Group> SharpEnds::open_group(const live::SharpPlane::
     }
     group->slots_off = group->header().slots_off;
     group->posts_off = group->header().posts_off;
-    // The offsets count once; members may write what they like later.
+    // The offsets are checked and kept here, since members may change the header later.
     if (group->slots_off > group->bytes || group->posts_off > group->bytes ||
         group->bytes - group->slots_off < live::kSlots * layout.bytes() ||
         group->bytes - group->posts_off < live::posts_bytes(told.members.size())) {
@@ -227,14 +228,14 @@ std::unique_ptr<SharpEnds::Group> SharpEnds::open_group(const live::SharpPlane::
     return group;
 }
 
-/// Members see it in all that they wait for.
+/// Fails a group. Members that wait for anything in the group see the error.
 void SharpEnds::fail(Group& group, Error error) {
     group.failed = true;
     std::int32_t none = 0;
     group.header().error.compare_exchange_strong(none, static_cast<std::int32_t>(error));
 }
 
-/// The groups of a member whose connection is of no use any more.
+/// Fails the groups of a member whose connection is gone or has failed.
 void SharpEnds::fail_member(Qpn qpn) {
     for (auto& [key, group] : groups_) {
         if (std::ranges::find(group->members, qpn, &Member::qpn) != group->members.end()) {
@@ -243,8 +244,8 @@ void SharpEnds::fail_member(Qpn qpn) {
     }
 }
 
-/// The groups that need a node's connection which has given up. The node can tell neither its
-/// parent nor the child behind that connection, so their members would wait for ever.
+/// Fails the groups that need a node's connection which has given up. The node cannot tell the
+/// parent or child at the other end, so members would wait for ever.
 void SharpEnds::fail_connection(const sharp::AggregationTables& tables, Qpn qpn) {
     for (const auto& [id, at] : tables.groups()) {
         const auto* const tree = tables.tree(at.tree);
@@ -284,7 +285,8 @@ bool SharpEnds::begin_posted(Group& group) {
     return busy;
 }
 
-/// Begins the next turn of a member. Returns false if it has posted none, or nonsense.
+/// Begins the next turn of a member. Returns false if the member has posted none or nonsense, or if
+/// newer tables must be read first.
 bool SharpEnds::begin(Group& group, std::size_t rank) {
     Member& member = group.members[rank];
     const live::PostedTurn& posted = group.post(rank, member.next);
@@ -292,14 +294,14 @@ bool SharpEnds::begin(Group& group, std::size_t rank) {
         member.next - member.done >= live::kSlots) {
         return false;
     }
-    // A member that streams has heard that its group has the locks, so the daemon has told of new
-    // tables before. They may be newer than those that this round began with, and a node without
-    // the lock would end the group.
+    // A member streams once it knows that its group has the locks; before that, the daemon has
+    // announced new tables. They may be newer than those with which this round began, and a node
+    // whose tables lack the lock would end the group.
     if (arena_.header->sharp_generation.load(std::memory_order_acquire) != generation_) {
         behind_ = true;
         return false;
     }
-    // Read once: the member may write it again at any time.
+    // The post is read only once, since the member may change it at any time.
     sharp::TreeMember::Task task{.sequence = static_cast<std::uint32_t>(member.next),
                                  .bytes = posted.bytes,
                                  .streaming = posted.streaming != 0,
@@ -323,7 +325,7 @@ bool SharpEnds::begin(Group& group, std::size_t rank) {
     return true;
 }
 
-/// Hands packets to the HCA; whoever calls lets it send.
+/// Posts a member's packets to its HCA. The caller must then let the HCA send.
 void SharpEnds::transmit(Member& member) {
     while (auto bytes = member.tree.poll_transmit()) {
         port_of(member.hca).send(member.qpn, std::move(*bytes));

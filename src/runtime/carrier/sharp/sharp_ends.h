@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SHARP on the packet path: aggregation nodes at the port 0 of switches, and the queue pairs by
-// which members' HCAs are in the trees. What nodes and groups there are, the daemon says
-// (runtime/sharp/plane.h); what members have to do, they post into the memory of their group
-// (runtime/sharp/group_memory.h), of which nothing is believed.
+// SHARP on the packet path: aggregation nodes at port 0 of switches, and the queue pairs that
+// connect members' HCAs to the trees. The daemon says which nodes and groups there are
+// (runtime/sharp/plane.h). Members post their turns into the memory of their group
+// (runtime/sharp/group_memory.h); the carrier checks all that it reads there.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,28 +29,31 @@ class Adapters;
 
 class SharpEnds {
   public:
-    /// `dir`: of the fabric. The rest outlives it.
+    /// `dir` is the fabric's directory. The other arguments must outlive the ends.
     SharpEnds(const live::Arena& arena, std::string dir, const Tables& tables, Adapters& adapters,
               net::Engine& net);
     ~SharpEnds() { hang_up(); }
     SharpEnds(const SharpEnds&) = delete;
     SharpEnds& operator=(const SharpEnds&) = delete;
 
-    /// Reads what the daemon has, if that has changed.
+    /// Reads nodes and groups from the daemon, if they have changed.
     void follow();
-    /// Begins what members have posted. Returns whether there was anything.
+    /// Begins the turns that members have posted. Returns false if there was nothing to do.
     bool serve();
     /// Adds what the nodes have counted to the arena.
     void write_counts();
 
-    // For the adapters.
+    // Adapters calls these.
+    /// Returns whether an aggregation node is at a port of the network.
     bool has_node(std::uint32_t port) const {
         return port < node_at_.size() && node_at_[port] != nullptr;
     }
-    /// After the HCA of a node has handled a packet.
+    /// Lets a node reduce and send. Must be called after its HCA has handled a packet.
     void after_packet(std::uint32_t port);
-    /// A completion of a member's queue pair; take_completions() comes before the next packet.
+    /// Keeps a completion of a member's queue pair for take_completions(), which must be called
+    /// before the next packet is handled.
     void note(const hca::Completion& done) { completions_.push_back(done); }
+    /// Handles the completions that were noted.
     void take_completions();
     void handle_timeouts(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
@@ -61,16 +64,17 @@ class SharpEnds {
             : tables(sharp::default_an_info(), ports), host(tables), port(at) {}
         sharp::AggregationTables tables;
         net::AggregationHost host;
-        std::uint32_t port;                        ///< Of the network.
-        wire::SharpPerformanceCounters written{};  ///< To the arena, so far.
+        std::uint32_t port;                        ///< The network's port.
+        wire::SharpPerformanceCounters written{};  ///< What has been added to the arena so far.
     };
     struct Member {
         std::uint32_t hca;
         Qpn qpn;
         sharp::TreeMember tree;
-        std::uint64_t next = 0;  ///< Turn that it will post,
-        std::uint64_t done = 0;  ///< and the first that is not done.
+        std::uint64_t next = 0;  ///< The turn that the member will post next.
+        std::uint64_t done = 0;  ///< The first turn that is not done.
     };
+    /// A group with its memory, which its members share with the carrier.
     struct Group {
         Group() = default;
         Group(const Group&) = delete;
@@ -84,10 +88,12 @@ class SharpEnds {
         bool failed = false;
 
         live::GroupHeader& header() const { return *reinterpret_cast<live::GroupHeader*>(base); }
+        /// Returns the post of a member's turn.
         live::PostedTurn& post(std::size_t rank, std::uint64_t turn) const;
+        /// Returns where a member's vector of a turn is.
         std::byte* vector(std::size_t rank, std::uint64_t turn, std::uint32_t turn_bytes) const;
     };
-    using Key = std::pair<std::uint32_t, std::uint32_t>;  ///< Job and group.
+    using Key = std::pair<std::uint32_t, std::uint32_t>;  ///< Numbers of a job and a group.
 
     std::optional<live::SharpPlane> ask();
     void hang_up();
@@ -110,16 +116,16 @@ class SharpEnds {
     const Tables& tables_;
     Adapters& adapters_;
     net::Engine& net_;
-    int daemon_ = -1;  ///< While something is asked.
-    std::uint64_t generation_ = 0;
-    std::uint64_t routes_ = 0;
-    std::map<std::uint32_t, std::unique_ptr<Node>> nodes_;           ///< By switch.
-    std::vector<Node*> node_at_;                                     ///< By port.
-    std::map<std::uint32_t, std::unique_ptr<net::TreePort>> ports_;  ///< By HCA.
-    std::map<Qpn, std::uint32_t> hca_of_;                            ///< By member's queue pair.
+    int daemon_ = -1;               ///< Connection to the daemon; open only within follow().
+    std::uint64_t generation_ = 0;  ///< ArenaHeader::sharp_generation when follow() last read.
+    std::uint64_t routes_ = 0;      ///< ArenaHeader::route_generation when follow() last read.
+    std::map<std::uint32_t, std::unique_ptr<Node>> nodes_;           ///< Nodes by switch.
+    std::vector<Node*> node_at_;                                     ///< Nodes by port.
+    std::map<std::uint32_t, std::unique_ptr<net::TreePort>> ports_;  ///< Connections by HCA.
+    std::map<Qpn, std::uint32_t> hca_of_;                            ///< HCAs by member's QPN.
     std::map<Key, std::unique_ptr<Group>> groups_;
     std::vector<hca::Completion> completions_;
-    bool behind_ = false;  ///< A turn waits for tables that the daemon has told of.
+    bool behind_ = false;  ///< Whether a turn waits for follow() to read newer tables.
 };
 
 }  // namespace softib::carrier

@@ -16,11 +16,13 @@ namespace softib::carrier {
 
 namespace {
 
-/// From here on the far end takes no packets,
+/// While at least this many bytes wait, the far end takes no packets from its switch.
 constexpr std::size_t kOutBytesFull = 512 << 10;
+/// How long the far end takes no packets, after one that found kOutBytesFull bytes waiting.
 constexpr net::TimePs kPausePs = 50'000'000;
-/// and those that come nevertheless are lost from here on.
+/// While at least this many bytes wait, packets that come to the far end are lost.
 constexpr std::size_t kOutBytesMax = 16 << 20;
+/// While this many packets wait for the switch, nothing is read from the socket.
 constexpr std::uint32_t kEnteringMax = 256;
 constexpr std::size_t kSpareMax = 64;
 
@@ -114,7 +116,7 @@ bool TrunkWire::send(End& end) {
     bool busy = false;
     while (!end.out.empty()) {
         if (!end.socket->session().up()) {
-            end.out.clear();  // The cable is cut.
+            end.out.clear();  // The trunk is down: its packets are lost, as on a cut cable.
             break;
         }
         if (!end.socket->session().may_send()) {
@@ -141,7 +143,7 @@ bool TrunkWire::receive(End& end, std::uint64_t now_ns) {
     }
     return end.socket->receive(now_ns, [&](std::span<const std::uint8_t> body) {
         trunk::for_each_item(body, [&](std::span<const std::uint8_t> bytes) {
-            // Its seal is right, and yet it may be nonsense.
+            // Even a datagram with the right seal may hold nonsense.
             if (const auto packet = wire::parse_without_vcrc(bytes)) {
                 ++end.entering;
                 adapters_.send_packet(net_, end.port, *packet);

@@ -30,7 +30,7 @@ std::optional<cm::Address> parse_address(const std::string& text) {
     return address;
 }
 
-/// HOST, meaning its first HCA, or HOST/DEVICE. UINT32_MAX: there is none.
+/// Returns the HCA that HOST (its first HCA) or HOST/DEVICE names, or UINT32_MAX if there is none.
 std::uint32_t find_named(const Arena& arena, std::string_view name) {
     const std::size_t slash = name.find('/');
     const std::uint32_t host = find_host(arena, name.substr(0, slash));

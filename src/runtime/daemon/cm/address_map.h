@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Addresses that the user gave to ports, beside the generated ones: "10.0.0.1=h0,
-// fd00::2=h1/mlx5_1".
+// Addresses that the user gave to ports in addition to the generated ones, as
+// "10.0.0.1=h0,fd00::2=h1/mlx5_1".
 
 #include <cstdint>
 #include <expected>
@@ -23,13 +23,13 @@ class AddressMap {
         std::uint32_t hca = 0;
     };
 
-    /// The error says which entry, and what it should be.
+    /// Reads a list of addresses. The error says which entry is wrong, and what it should be.
     static std::expected<AddressMap, std::string> parse(const Arena& arena, std::string_view text);
 
     const std::vector<Entry>& entries() const { return entries_; }
-    /// The HCA with this address; UINT32_MAX: none.
+    /// Returns the HCA with this address, or UINT32_MAX if there is none.
     std::uint32_t find(const cm::Address& address) const;
-    /// The first IPv4 address of an HCA.
+    /// Returns the first IPv4 address of an HCA, or std::nullopt if it has none.
     std::optional<cm::Address> address_of(std::uint32_t hca) const;
 
   private:

@@ -49,7 +49,7 @@ void CmClients::close(int fd, std::uint64_t now_ns) {
         pump(program.mapped(), now_ns);
     }
     if (const auto name = channel_of_.extract(fd)) {
-        // What an endpoint that has moved left there follows it.
+        // Events of an endpoint that has moved away go to its new channel.
         auto channel = channels_.extract(name.mapped());
         ready_.erase(name.mapped());
         put_back(channel.mapped());
@@ -93,7 +93,8 @@ cm::Reply CmClients::execute(int fd, const cm::Command& command, std::uint64_t n
     return reply;
 }
 
-/// What is queued for an endpoint goes with it; a connection that nobody has seen yet, too.
+/// Destroys an endpoint with the events queued for it. If it is a listener, the connections of its
+/// connect requests that the program has not seen are destroyed too.
 void CmClients::destroy(const Key& key, std::uint64_t now_ns) {
     const auto endpoint = endpoints_.extract(key);
     std::vector<Key> unseen;
@@ -125,8 +126,8 @@ void CmClients::destroy(const Key& key, std::uint64_t now_ns) {
     }
 }
 
-/// From now on its events go to another channel, also those that wait. One that is under way may
-/// be in the program's hands or not: the program says so, by kCmNext or kPutBack.
+// The endpoint's events, also those that wait, go to another channel from now on. The program says
+// by CmNext or kPutBack whether it took the one that is under way.
 int CmClients::migrate(const Key& key, std::uint32_t channel) {
     if (!channels_.contains(channel)) {
         return EINVAL;
@@ -161,7 +162,7 @@ void CmClients::append(std::uint32_t name, const Queued& queued) {
     Channel& channel = channels_.at(name);
     channel.events.push_back(queued);
     if (queued.event.type == cm::EventType::kConnectRequest) {
-        // The endpoint of a request is the program's where the program gets it.
+        // The endpoint of a connect request has the channel on which the program gets the request.
         if (const auto fresh = endpoints_.find({queued.host, queued.event.id});
             fresh != endpoints_.end()) {
             fresh->second.channel = name;
@@ -190,7 +191,7 @@ void CmClients::put_back(Channel& channel) {
     if (!channel.under_way) {
         return;
     }
-    // The eldest of its endpoint's events.
+    // It is the oldest event of its endpoint.
     channel.behind.push_front(*channel.under_way);
     follow(channel);
 }
@@ -315,7 +316,7 @@ std::vector<CmClients::Shown> CmClients::endpoints() const {
     std::vector<Shown> out;
     for (const auto& [host, of] : managers_) {
         for (const cm::Host::Endpoint& each : of->host.endpoints()) {
-            // One that a request made and no program has heard of yet is nobody's.
+            // An endpoint that a connect request made has no program until its event is queued.
             const auto found = endpoints_.find({host, each.handle});
             if (found != endpoints_.end()) {
                 out.push_back({.fd = found->second.program,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the connection manager of a virtual host knows of its ports and of addresses: from the
-// arena, and from the machine's interfaces.
+// What the CM of a virtual host knows of its ports and of addresses. It comes from the arena, from
+// the addresses that the user gave, and from the machine's network interfaces.
 
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace softib::live {
 
 class CmSurroundings final : public cm::Surroundings {
   public:
-    /// Both outlive it.
+    /// `arena` and `addresses` must outlive this object.
     CmSurroundings(const Arena& arena, const AddressMap& addresses, std::uint32_t host);
 
     std::uint32_t port_count() const override { return arena_.hosts[host_].hca_count; }
@@ -29,7 +29,7 @@ class CmSurroundings final : public cm::Surroundings {
     const Arena& arena_;
     const AddressMap& addresses_;
     std::uint32_t host_;
-    mutable std::vector<std::vector<PKey>> pkeys_;  ///< By port, as last read.
+    mutable std::vector<std::vector<PKey>> pkeys_;  ///< P_Keys of each port as last read.
 };
 
 }  // namespace softib::live

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kPacketBytesMax = 512;
 
-/// Until its directed route ends, or before it begins, a packet has no LIDs but those of its ends
-/// that lie outside of it (IBA vol. 1, 14.2.2).
+/// Returns the SLID of an SMP on the directed part of its route. There it has no LIDs but those of
+/// the LID-routed parts before and after, DrSLID and DrDLID (IBA vol. 1, 14.2.2).
 Lid directed_slid(const wire::MadBytes& mad) {
     const wire::Smp<const std::uint8_t> smp(mad);
     return smp.direction() ? smp.dr_dlid() : smp.dr_slid();
@@ -49,7 +49,8 @@ bool MadCables::passes(const agent::Passage& passage) {
     return true;
 }
 
-/// A broken one is lost at the next port, which sees that its checksum is wrong.
+/// Returns whether a MAD that this port sends is lost. A corrupted one counts as lost too: the next
+/// port would drop it for its wrong CRC.
 bool MadCables::is_lost(agent::End from) {
     const NodeRef& place = places_[from.node];
     const LinkFaults* faults = nullptr;
@@ -86,7 +87,7 @@ void MadCables::show(const agent::Passage& passage) {
     for (std::uint32_t i = 0; i < kCaptures; ++i) {
         CaptureSlot& slot = arena_.header->captures[i];
         const std::uint32_t owner = slot.owner.load(std::memory_order_acquire);
-        // The memory of one that has ended is another's soon.
+        // The memory of a capture whose process has ended may soon belong to another process.
         if ((taps >> i & 1) != 0 && owner != 0 && holder_alive(arena_, owner)) {
             capture_put(arena_, slot, kDaemonOwner, std::span(bytes).first(*length));
         }

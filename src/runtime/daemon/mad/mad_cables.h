@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What happens to management datagrams on cables, for the daemon carries them: the faults of a
-// cable (softib fault) lose some, and those that come in at a port that somebody watches (softib
-// capture) are written as the packets they are on a real cable.
+// What happens to MADs on cables. The daemon forwards MADs itself, so it applies the faults of a
+// cable (softib fault) to them, and writes those that arrive at a port with a capture (softib
+// capture) as the packets that they would be on a real cable. Packet path only.
 
 #include <cstdint>
 #include <span>
@@ -18,10 +18,12 @@ namespace softib::live {
 
 class MadCables final : public agent::Cables {
   public:
-    /// `places`: by mesh node, where it stands in the arena. Both outlive it.
+    /// `places` has, for each node of the mesh, its place in the arena. Both must outlive this
+    /// object.
     MadCables(const Arena& arena, std::span<const NodeRef> places)
         : arena_(arena), places_(places) {}
 
+    /// Returns whether a MAD passes a cable, and captures it if so.
     bool passes(const agent::Passage& passage) override;
 
   private:

@@ -102,7 +102,7 @@ void MadClients::send(int fd, const MadFrame& frame, std::vector<std::uint8_t> m
         out_.push_back({fd, EINVAL, frame, std::move(message)});
         return;
     }
-    // Nobody answers an answer; a program that waits for that all the same is told so in time.
+    // An answer gets no answer. A program that waits for one all the same gets ETIMEDOUT.
     const bool answers = is_response(message);
     if (answers && frame.timeout_ms == 0) {
         transmit(client.hca, frame, message, by_rmpp, now_ns);
@@ -125,7 +125,7 @@ void MadClients::send(int fd, const MadFrame& frame, std::vector<std::uint8_t> m
     }
     transmit(client.hca, frame, named, by_rmpp, now_ns);
     take_deliveries(now_ns);
-    // Most are answered by now.
+    // Most requests have their answer by now.
     if (client.waiting > kMadsWaitingMax && waiting_.contains(token)) {
         give_up(token, ENOBUFS);
     }
@@ -191,7 +191,7 @@ std::uint64_t MadClients::run(std::uint64_t now_ns) {
             }
             const std::uint32_t hca = clients_.at(waiting.fd).hca;
             const MadFrame frame = waiting.frame;
-            // The multi-packet protocol repeats by itself.
+            // RMPP repeats by itself.
             if (!uses_rmpp(hca, named[1])) {
                 transmit(hca, frame, named, false, now_ns);
             }
@@ -291,7 +291,7 @@ void MadClients::dispatch(std::uint32_t hca, const MadFrame& from,
     if ((static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) != 0) {
         const auto found = waiting_.find(token_of(message));
         if (found == waiting_.end()) {
-            return;  // Too late, or for nobody.
+            return;  // It is late, or answers no request.
         }
         auto node = waiting_.extract(found);
         Waiting& waiting = node.mapped();
@@ -309,7 +309,7 @@ void MadClients::dispatch(std::uint32_t hca, const MadFrame& from,
         out_.push_back({fd, 0, frame, std::move(message)});
         return;
     }
-    // Who asks for what nobody here knows is told so, as the kernel does.
+    // A request that no agent takes is answered with an error, as in the kernel.
     if (header.method() == wire::Method::kGet || header.method() == wire::Method::kSet) {
         mad::Packet answer;
         answer.mad = wire::respond_with_status(mad, wire::mad_status::kUnsupportedAttribute);

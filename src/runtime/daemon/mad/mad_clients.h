@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Programs that send and receive MADs, and what the kernel's MAD layer does for them: answers find
-// who asked, requests find who registered for their class, what nobody answers comes back when its
-// time is over, and messages longer than a MAD travel by the reliable multi-packet protocol.
+// Programs that send and receive MADs. MadClients does for them what the kernel's MAD layer does:
+// it passes an answer to the program that asked, and a request to the program that registered for
+// its class. It returns a request that is not answered in time to its sender, and sends messages
+// longer than a MAD by RMPP.
 
 #include <array>
 #include <cstdint>
@@ -20,12 +21,12 @@
 
 namespace softib::live {
 
-inline constexpr std::size_t kMadsWaitingMax = 1024;  ///< MADs of one connection without answer.
-inline constexpr std::size_t kMadAgentsMax = 64;      ///< Of one connection.
+inline constexpr std::size_t kMadsWaitingMax = 1024;  ///< Unanswered MADs of one connection.
+inline constexpr std::size_t kMadAgentsMax = 64;      ///< Agents of one connection.
 
 class MadClients {
   public:
-    /// Programs get what no service of the hosts takes.
+    /// Registers as the service that gets what no other service of the hosts takes.
     MadClients(const Arena& arena, Management& management)
         : arena_(arena), management_(management), service_(management.add_host_service({})) {}
 
@@ -35,20 +36,22 @@ class MadClients {
     void register_agent(int fd, const MadAgent& agent);
     void unregister_agent(int fd, std::uint32_t id);
 
-    /// A message of a program: 256 bytes or, if its agent uses the multi-packet protocol, more.
+    /// Sends a message of a program: a MAD, or more than one if its agent uses RMPP.
     void send(int fd, const MadFrame& frame, std::vector<std::uint8_t> message,
               std::uint64_t now_ns);
 
-    /// Takes what arrived, repeats and gives up what is due; returns when it is wanted again.
+    /// Takes MADs that arrived, and does what is due: repeats requests or gives them up. Returns
+    /// the time at which it must be called again.
     std::uint64_t run(std::uint64_t now_ns);
 
+    /// A message for the program with this connection.
     struct Outgoing {
         int fd;
-        int status;  ///< 0, ETIMEDOUT or ENOBUFS.
+        int status;  ///< 0, ETIMEDOUT, ENOBUFS or EINVAL, as in request::Mad.
         MadFrame frame;
         std::vector<std::uint8_t> message;
     };
-    /// What a program is to get.
+    /// Returns the next message for a program, or std::nullopt if there is none.
     std::optional<Outgoing> poll();
 
   private:
@@ -57,6 +60,7 @@ class MadClients {
         std::map<std::uint32_t, MadAgent> agents;
         std::size_t waiting = 0;
     };
+    /// A request that waits for its answer.
     struct Waiting {
         int fd;
         MadFrame frame;
@@ -65,8 +69,11 @@ class MadClients {
         std::uint32_t retries_left;
     };
 
+    /// Returns the agent on an HCA that has registered for a request, and its connection in `fd`;
+    /// nullptr if there is none.
     const MadAgent* find_agent(std::uint32_t hca, const std::vector<std::uint8_t>& message,
                                int& fd) const;
+    /// Returns whether an agent on an HCA uses RMPP for a class.
     bool uses_rmpp(std::uint32_t hca, std::uint8_t mgmt_class) const;
     void transmit(std::uint32_t hca, const MadFrame& frame,
                   const std::vector<std::uint8_t>& message, bool by_rmpp, std::uint64_t now_ns);
@@ -75,6 +82,7 @@ class MadClients {
                   std::uint64_t now_ns);
     bool take_deliveries(std::uint64_t now_ns);
     bool pump_rmpp(std::uint64_t now_ns);
+    /// Returns a waiting request to its program with this status.
     void give_up(agent::MadToken token, int status);
     std::uint16_t pkey_index(std::uint32_t hca, PKey pkey) const;
 

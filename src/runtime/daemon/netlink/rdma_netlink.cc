@@ -20,14 +20,14 @@ namespace {
 
 using sysfs::Device;
 
-/// A table is cut before it grows so large that its message does not fit.
+/// The most bytes of a table in one message. A longer table is sent in several messages.
 constexpr std::size_t kTableBytes = 3072;
 constexpr std::uint32_t kPorts = 1;
 constexpr std::uint8_t kNodeTypeCa = 1;
 constexpr std::uint8_t kPhysicalPolling = 2;
 constexpr std::uint8_t kPhysicalLinkUp = 5;
 
-/// One request and the way back.
+/// One request, and the answers to it.
 class Conversation {
   public:
     Conversation(const NetlinkView& from, const nlmsghdr& head, const Attributes& attributes,
@@ -40,14 +40,14 @@ class Conversation {
         send(head_.nlmsg_type, is_dump() ? NLM_F_MULTI : 0, attributes.bytes());
     }
 
-    /// What ends every conversation. `error` is an errno value or 0.
+    /// Sends what ends the answers to a request. `error` is an errno value or 0.
     void finish(int error) {
         const int negative = -error;
         const std::string_view code(reinterpret_cast<const char*>(&negative), sizeof negative);
         if (is_dump() && error == 0) {
             send(NLMSG_DONE, NLM_F_MULTI, code);
         } else if (error != 0 || (head_.nlmsg_flags & NLM_F_ACK) != 0) {
-            // Of the request its header is enough.
+            // NLM_F_CAPPED: the error has only the header of the request.
             send(NLMSG_ERROR, NLM_F_CAPPED,
                  std::string(code) +
                      std::string(reinterpret_cast<const char*>(&head_), sizeof head_));
@@ -66,8 +66,7 @@ class Conversation {
                              .nlmsg_seq = head_.nlmsg_seq,
                              .nlmsg_pid = view.port_id},
                             payload);
-        // Parts of one answer share datagrams; one that ends a request stands alone, as Linux has
-        // it.
+        // Messages of a dump share datagrams. Others have a datagram of their own, as in Linux.
         const bool joins = (flags & NLM_F_MULTI) != 0 && began_ &&
                            datagrams_.back().size() + message.size() <= kNetlinkDatagramBytes;
         if (joins) {
@@ -138,7 +137,7 @@ AttributeList summary(const NetlinkView& view, const Device& d) {
     return a;
 }
 
-/// What stands in the port's hw_counters directory, which Linux fills from the same table.
+/// The counters of the port's hw_counters directory, which Linux reports here too.
 AttributeList port_counters(const Device& d) {
     const std::string dir = fmt::format("infiniband/{}/ports/{}/hw_counters/", d.name, kPorts);
     AttributeList table;
@@ -160,6 +159,7 @@ AttributeList port_counters(const Device& d) {
     return a;
 }
 
+/// Returns the device that the request names; the error is EINVAL.
 std::expected<Device, int> asked_device(const Conversation& c) {
     const auto index = c.asked.number(RDMA_NLDEV_ATTR_DEV_INDEX);
     const std::vector<Device> devices = sysfs::devices_of(c.view.arena, c.view.hosts);
@@ -169,6 +169,7 @@ std::expected<Device, int> asked_device(const Conversation& c) {
     return devices[*index];
 }
 
+/// Returns whether the request names the device's port, or if not `needed`, no other port.
 bool is_port(const Conversation& c, bool needed) {
     const auto port = c.asked.number(RDMA_NLDEV_ATTR_PORT_INDEX);
     return port ? *port == kPorts : !needed;
@@ -200,7 +201,7 @@ int get_port(Conversation& c) {
 int get_system(Conversation& c) {
     AttributeList a;
     a.put_number(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, std::uint8_t{1});    // Shared by all.
-    a.put_number(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, std::uint8_t{1});  // As ibv_fork_init says.
+    a.put_number(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, std::uint8_t{1});  // As ibv_is_fork_initialized.
     c.reply(a);
     return 0;
 }
@@ -219,7 +220,7 @@ int get_summary(Conversation& c) {
     return 0;
 }
 
-/// All objects of a kind, in as many messages as they take; or the one that is named.
+/// Sends all objects of a kind, in as many messages as needed, or the one that the request names.
 int get_resources(Conversation& c, const ResourceKind& kind) {
     const auto device = asked_device(c);
     const auto wanted = c.asked.number(kind.id);
@@ -266,7 +267,7 @@ int get_node(Conversation& c) {
         return EOPNOTSUPP;
     }
     AttributeList a;
-    // The node below /dev is the null device.
+    // The file in /dev is the null device.
     a.put_number(RDMA_NLDEV_ATTR_CHARDEV, std::uint64_t{makedev(1, 3)});
     a.put_number(RDMA_NLDEV_ATTR_CHARDEV_ABI, std::uint64_t{type == "uverbs" ? 1U : 5U});
     a.put_string(RDMA_NLDEV_ATTR_CHARDEV_NAME, fmt::format("{}{}", type, device->number));
@@ -274,7 +275,7 @@ int get_node(Conversation& c) {
     return 0;
 }
 
-/// A port's counters. No counters are bound to queue pairs or kept for regions.
+/// Sends the counters of a port. There are no counters of queue pairs or regions.
 int get_statistics(Conversation& c) {
     if (c.is_dump()) {
         return 0;
@@ -324,7 +325,8 @@ int execute(Conversation& c, std::uint32_t command) {
     }
 }
 
-/// The next message of a datagram; none where what is left is no message.
+/// Returns the head of the next message of a datagram, or std::nullopt if there is no whole
+/// message.
 std::optional<nlmsghdr> next_message(std::string_view datagram) {
     nlmsghdr head;
     if (datagram.size() < sizeof head) {
@@ -352,7 +354,7 @@ std::vector<std::string> answer_netlink(const NetlinkView& view, std::string_vie
         const bool is_request =
             (head->nlmsg_flags & NLM_F_REQUEST) != 0 && head->nlmsg_type >= NLMSG_MIN_TYPE;
         if (!is_request) {
-            // Answers and control messages ask for nothing.
+            // Answers and control messages need no answer.
             if ((head->nlmsg_flags & NLM_F_ACK) != 0) {
                 c.finish(0);
             }

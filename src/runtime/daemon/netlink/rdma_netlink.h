@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What Linux answers on a socket of NETLINK_RDMA, for a virtual host: its devices, ports, and the
-// queue pairs, completion queues, regions and endpoints that programs have on them. `rdma` of
-// iproute2 asks so, UCX and rdma-core's own libraries do. The messages are those of
-// rdma/rdma_netlink.h, and only its questions: nothing can be set. Of the other services of that
-// family (path records by ibacm, ports of iWARP) the kernel here has none: EINVAL.
+// Answers requests on a NETLINK_RDMA socket for a virtual host, as Linux does: its devices, ports,
+// and the queue pairs, completion queues, regions and endpoints that programs have on them. `rdma`
+// of iproute2, UCX and rdma-core's libraries send such requests. The messages are those of
+// rdma/rdma_netlink.h. Requests that set something are refused. Requests to the other services of
+// that family (path records by ibacm, ports of iWARP) get EINVAL.
 
 #include <cstdint>
 #include <functional>
@@ -18,26 +18,26 @@
 
 namespace softib::live {
 
-/// An endpoint of rdma_cm and whose it is.
+/// An endpoint of rdma_cm, with its host, HCA and process.
 struct CmEndpoint {
     std::uint32_t host = 0;
-    std::uint32_t hca = UINT32_MAX;  ///< UINT32_MAX: bound to none.
+    std::uint32_t hca = UINT32_MAX;  ///< UINT32_MAX: it is bound to none.
     std::uint32_t pid = 0;
     cm::Host::Endpoint endpoint{};
 };
 
-/// Who asks, and what only the daemon knows.
+/// The socket that a request came from, and what the daemon knows for the answer.
 struct NetlinkView {
     const Arena& arena;
     std::string_view hosts;     ///< As in naming.h.
-    std::uint32_t port_id = 0;  ///< The socket's address, which answers carry.
-    std::function<std::vector<CmEndpoint>()> endpoints{};  ///< Asked only where they are wanted.
+    std::uint32_t port_id = 0;  ///< The socket's address, which answers have as nlmsg_pid.
+    std::function<std::vector<CmEndpoint>()> endpoints{};  ///< Called only if it is needed.
 };
 
-/// Datagrams of this size at most fit into what programs receive with.
+/// The most bytes in a datagram with several messages, which fits into the buffers of programs.
 inline constexpr std::size_t kNetlinkDatagramBytes = 4096;
 
-/// The datagrams that answer one.
+/// Returns the datagrams that answer a datagram.
 std::vector<std::string> answer_netlink(const NetlinkView& view, std::string_view datagram);
 
 }  // namespace softib::live

@@ -65,7 +65,7 @@ AttributeList device(std::uint32_t index) {
     return a;
 }
 
-/// As if process slot 1 had made them.
+/// Makes queue pairs in the arena, as the process of slot 1 would.
 void make_qps(const Arena& arena, std::uint32_t count) {
     arena.header->qp_batches_top = (count + kBatchEntries - 1) / kBatchEntries;
     arena.procs[0].pid = 1234;
@@ -125,7 +125,7 @@ TEST(RdmaNetlink, WhatIsWrongIsRefused) {
     AttributeList missing = device(0);
     missing.put_number(RDMA_NLDEV_ATTR_RES_LQPN, std::uint32_t{9});
     EXPECT_EQ(error(request(RDMA_NLDEV_CMD_RES_QP_GET, 0, missing)), ENOENT);
-    // A service that this kernel does not have.
+    // A service that is not offered.
     EXPECT_EQ(error(netlink_message(
                   {.nlmsg_len = 0,
                    .nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_LS, RDMA_NL_LS_OP_SET_TIMEOUT),
@@ -187,14 +187,14 @@ TEST(RdmaNetlink, ManyQueuePairsComeInManyMessages) {
             EXPECT_EQ(entry->number(RDMA_NLDEV_ATTR_RES_LQPN), 0x100 + found);
             EXPECT_EQ(entry->number(RDMA_NLDEV_ATTR_RES_RQPN), 0x900 + found);
             EXPECT_EQ(entry->number(RDMA_NLDEV_ATTR_RES_PID), 1234U);
-            // Only RESET is without a port.
+            // Only a queue pair in RESET has no port.
             EXPECT_EQ(entry->number(RDMA_NLDEV_ATTR_PORT_INDEX).has_value(), found != 0);
             ++found;
             rest.remove_prefix(netlink_aligned(head.nla_len));
         }
     }
     EXPECT_EQ(found, kQps);
-    // Another device has none of them: not even an empty table.
+    // The other device has no objects: the answer has no table, not even an empty one.
     EXPECT_EQ(ask(fabric.arena, request(RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP, device(1))).size(),
               1U);
 }

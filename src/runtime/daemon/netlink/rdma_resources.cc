@@ -12,14 +12,14 @@ namespace softib::live {
 
 namespace {
 
-/// Whether a process has something: the arena is shared memory, and what stands there may be
-/// anything.
+/// Returns whether an owner number is that of a live process. The number is not trusted, since any
+/// process can write to the arena.
 bool is_live(const Arena& arena, Owner owner) {
     return owner != 0 && owner <= kProcsMax &&
            arena.proc(owner).state.load(std::memory_order_acquire) == ProcState::kLive;
 }
 
-/// Calls `see` with every entry of a table whose batch belongs to a process.
+/// Calls see(owner, index, entry) for every entry of a table whose batch belongs to a live process.
 template <typename Entry, typename See>
 void for_each_owned(const Arena& arena, const std::atomic<Owner>* batches,
                     std::uint32_t batch_count, Entry* entries, See see) {
@@ -81,12 +81,14 @@ void put_program(AttributeList& out, const Arena& arena, Owner owner) {
     out.put_number(RDMA_NLDEV_ATTR_RES_PID, arena.proc(owner).pid);
 }
 
-/// The number of an open context: that of its entry among its process's.
+/// Returns the number of an open context, unique among all processes. `entry` is its index in
+/// ProcSlot::async_channels.
 std::uint32_t context_number(Owner owner, std::size_t entry) {
     return (std::uint32_t{owner} - 1) * kAsyncChannels + static_cast<std::uint32_t>(entry);
 }
 
-/// Of the context with this event channel; nothing where it is one too many to be told apart.
+/// Adds the number of the context with this event channel. Adds nothing if async_channels had no
+/// room for the context.
 void put_context(AttributeList& out, const Arena& arena, Owner owner, std::uint32_t channel) {
     const auto& contexts = arena.proc(owner).async_channels;
     for (std::size_t i = 0; i < kAsyncChannels; ++i) {
@@ -130,7 +132,7 @@ std::vector<Resource> list_qps(const NetlinkView& view, std::uint32_t hca) {
     return out;
 }
 
-/// How many queues put their completions into each completion queue.
+/// Returns how many queues write completions into each completion queue, by its index.
 std::map<std::uint32_t, std::uint64_t> users_of_cqs(const Arena& arena, std::uint32_t hca) {
     std::map<std::uint32_t, std::uint64_t> users;
     for_each_qp(arena, hca, [&](Owner, const QpShared& qp) {
@@ -179,7 +181,8 @@ std::vector<Resource> list_regions(const NetlinkView& view, std::uint32_t hca) {
     return out;
 }
 
-/// Programs keep their protection domains to themselves: those are known that something is in.
+/// Lists protection domains. They are not in the arena, so that only those with an object are
+/// known.
 std::vector<Resource> list_pds(const NetlinkView& view, std::uint32_t hca) {
     struct Domain {
         Owner owner = 0;
@@ -245,7 +248,7 @@ std::vector<Resource> list_srqs(const NetlinkView& view, std::uint32_t hca) {
     return out;
 }
 
-/// Linux gives a whole sockaddr_storage; nothing where there is no address.
+/// Adds an address as a whole sockaddr_storage, as Linux does. Adds nothing if there is no address.
 void put_address(AttributeList& out, std::uint16_t type, const cm::Address& address) {
     sockaddr_storage storage{};
     if (address.family == cm::Family::kIp4) {
@@ -266,7 +269,8 @@ void put_address(AttributeList& out, std::uint16_t type, const cm::Address& addr
     out.put(type, {reinterpret_cast<const char*>(&storage), sizeof storage});
 }
 
-/// One that is bound to no device but listens does so on all of its host.
+/// Returns whether an endpoint is on an HCA. A listener that is bound to none is on all of its
+/// host.
 bool is_on(const NetlinkView& view, const CmEndpoint& one, std::uint32_t hca) {
     const bool listens = one.endpoint.state == cm::Host::Endpoint::kListen;
     return one.hca == hca ||

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint32_t kMtuBytes = 4096;
-constexpr std::size_t kPacketSent = 0;  ///< Of SwitchRecord::aggregation.
+constexpr std::size_t kPacketSent = 0;  ///< Index into SwitchRecord::aggregation.
 static_assert(wire::SharpPerformanceCounters::counters()[kPacketSent] ==
               &wire::SharpPerformanceCounters::packet_sent);
 
@@ -69,7 +69,7 @@ std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t m
     header.posts_off = packets ? posts_off : 0;
     header.total_bytes = total;
     std::ranges::copy(tree.steps, reinterpret_cast<sharp::Step*>(base + steps_off));
-    munmap(base + slots_off, total - slots_off);  // The daemon has no business there.
+    munmap(base + slots_off, total - slots_off);  // The daemon does not need the slots.
     group.members_ = members;
     group.settled_.resize(tree.edges.size());
     group.tree_ = std::move(tree);
@@ -103,7 +103,7 @@ void GroupFile::fail(sharp::Error error) {
 }
 
 const MemberLine* GroupFile::lines() const {
-    // Where they stand is known here: the header may have been scribbled over.
+    // Computed anew, because a member may have overwritten the offsets in the header.
     const std::uint64_t steps_off = whole_pages(sizeof(GroupHeader));
     return reinterpret_cast<const MemberLine*>(
         reinterpret_cast<const std::byte*>(header_) +

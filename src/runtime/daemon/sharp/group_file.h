@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The memory of one SHARP group, as the daemon has it: made once, given to every member, read for
-// its counters, and marked when the job has failed.
+// The memory of one SHARP group, as the daemon has it. The daemon makes it, passes it to every
+// member, reads its counters, and marks it when the job has failed.
 
 #include <cstdint>
 #include <optional>
@@ -17,20 +17,20 @@ namespace softib::live {
 
 class GroupFile {
   public:
-    /// Makes the memory for the members of a tree. `packets`: for the packet path. Returns
-    /// std::nullopt with errno if there is none.
+    /// Makes the memory for the members of a tree; with `packets` for the packet path. Returns
+    /// std::nullopt with errno on failure.
     static std::optional<GroupFile> make(sharp::WalkedTree tree, std::uint32_t members,
                                          std::uint32_t payload_bytes, bool packets);
     GroupFile(GroupFile&& other) noexcept;
     GroupFile& operator=(GroupFile&&) = delete;
     ~GroupFile();
 
-    /// Returns a descriptor of its own for a member, or -1 with errno.
+    /// Returns a new descriptor of the memory, for a member, or -1 with errno.
     int share() const;
-    /// All members see it at once. The first error stays: members that end because of it are not
-    /// why the others end.
+    /// Marks the job as failed, which all members see at once. The first error stays: members that
+    /// end because of it are not the reason for the others.
     void fail(sharp::Error error);
-    /// Adds what members counted since the last time to the totals of all ports of the tree.
+    /// Adds what members have counted since the last call to the totals of all ports of the tree.
     void settle(const Arena& arena);
 
   private:
@@ -40,7 +40,7 @@ class GroupFile {
 
         void add(const WireCount& counter);
     };
-    /// What passed a cable up and down.
+    /// What passed a cable towards the root (up) and away from it (down).
     struct Passed {
         Count up;
         Count down;
@@ -48,15 +48,16 @@ class GroupFile {
 
     GroupFile() = default;
     const MemberLine* lines() const;
-    /// What passed every cable between switches.
+    /// Returns what passed every cable between switches alike.
     Passed passed_everywhere() const;
+    /// Returns what passed the cable of one edge.
     Passed passed(const sharp::Edge& edge, const Passed& everywhere) const;
 
     sharp::WalkedTree tree_;
-    std::vector<Passed> settled_;  ///< By edge.
+    std::vector<Passed> settled_;  ///< What is in the port totals, by edge.
     std::uint32_t members_ = 0;
     int file_ = -1;
-    GroupHeader* header_ = nullptr;  ///< Mapped with what is before the slots.
+    GroupHeader* header_ = nullptr;  ///< The mapping, which ends before the slots.
     std::uint64_t mapped_bytes_ = 0;
 };
 

@@ -59,7 +59,7 @@ SharpReply SharpClients::execute(int fd, const SharpCommand& command, int& file,
     if (!founds && !is_member(fd, command)) {
         return refuse_with(Error::kInvalid);
     }
-    switch (command.operation) {  // What the daemon does whoever is the manager.
+    switch (command.operation) {  // The first three do not depend on the manager.
         case SharpCommand::kMapGroup:
             return map_group(command, file);
         case SharpCommand::kLeaveGroup:
@@ -107,7 +107,8 @@ bool SharpClients::is_member(int fd, const SharpCommand& command) const {
            !found->second.ranks.empty();
 }
 
-/// A manager has written something: what the aggregation manager has read may be old.
+/// Tells our aggregation manager if a subnet manager has written something since the last call:
+/// what the aggregation manager has read may be out of date.
 void SharpClients::watch_routes(std::uint64_t now_ns) {
     const std::uint64_t now = arena_.header->route_generation.load();
     if (std::exchange(routes_seen_, now) != now) {
@@ -185,7 +186,6 @@ SharpReply SharpClients::create_job(int fd, const SharpCommand& command) {
     return {.job = *job};
 }
 
-/// The end of a member's connection: its HCA's LID, and a queue pair number that no other has.
 std::expected<std::pair<Lid, Qpn>, Error> SharpClients::end_of_member(int fd,
                                                                       const SharpCommand& command) {
     const auto found = clients_.find(fd);
@@ -301,7 +301,7 @@ SharpReply SharpClients::lock_group(const SharpCommand& command, std::uint64_t n
     }
 }
 
-/// The group ends when all its members have left it, or one before it was whole.
+// The group ends when all its members have left it, or when one leaves before the group is active.
 SharpReply SharpClients::leave_group(int fd, const SharpCommand& command, std::uint64_t now_ns) {
     const JobState* const job = find_job(command.job);
     const auto group = job->groups.find(command.group);
@@ -384,7 +384,7 @@ void SharpClients::take_events() {
     publish();
 }
 
-/// The switches have the group: what they would do becomes the group's memory.
+/// Makes the memory of a group that the switches have now, with the steps that they would take.
 void SharpClients::make_memory(JobId job_id, GroupId group_id) {
     const JobState* const job = find_job(job_id);
     if (job == nullptr || !job->groups.contains(group_id)) {
@@ -410,7 +410,6 @@ void SharpClients::make_memory(JobId job_id, GroupId group_id) {
     }
 }
 
-/// Tells the carrier that nodes or groups are others now.
 void SharpClients::publish() {
     if (!is_packet_path(arena_)) {
         return;

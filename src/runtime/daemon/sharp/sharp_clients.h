@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Programs that use SHARP, between their connections and the aggregation manager: jobs with their
-// members, groups with the memory that their members share on the direct path
-// (runtime/sharp/group_memory.h). The steps of a reduction in that memory come from the switches'
-// tables, and what members count there goes to the ports of the tree.
+// Programs that use SHARP: passes the commands of their connections to the aggregation manager, and
+// keeps the memory that the members of a group share (runtime/sharp/group_memory.h). The steps of a
+// reduction in that memory come from the switches' tables. What members count there is added to the
+// totals of the ports of the tree.
 //
-// A connection is a member's sign of life. When it closes before the member has left, the job fails
-// for all others, and its resources are free again.
+// When a connection closes before its member has left, the member is taken for dead: the job fails
+// for all other members, and its resources are freed.
 
 #include <cstdint>
 #include <expected>
@@ -29,47 +29,54 @@ namespace softib::live {
 
 class SharpClients {
   public:
-    /// Both outlive it.
+    /// `arena` and `management` must outlive this object.
     SharpClients(const Arena& arena, Management& management);
 
-    /// Does as a member commands. `file` becomes a descriptor to pass along, or stays -1.
+    /// Executes a command of a member. Sets `file` if a descriptor must be sent with the reply.
     SharpReply execute(int fd, const SharpCommand& command, int& file, std::uint64_t now_ns);
-    /// A connection has closed.
+    /// Ends the membership of a connection that has closed.
     void close(int fd, std::uint64_t now_ns);
-    /// Follows the fabric: jobs whose tree is gone fail. Returns as Management::run() does.
+    /// Takes changes of the fabric into account: a job whose tree is gone fails. Returns the time
+    /// at which it must be called again.
     std::uint64_t follow(std::uint64_t now_ns);
-    /// Adds to the ports' totals what members have counted.
+    /// Adds what members have counted to the port totals.
     void settle();
 
-    /// For the carrier, when ArenaHeader::sharp_generation has moved; and a descriptor of a group's
-    /// memory, or -1.
+    /// Returns what the carrier must know, which it asks for when ArenaHeader::sharp_generation has
+    /// changed.
     SharpPlane plane() const;
+    /// Returns a new descriptor of a group's memory, or -1.
     int share_memory(sharp::JobId job, sharp::GroupId group) const;
-    /// What moves the packets of all jobs has ended.
+    /// Fails all jobs, after the carrier has ended.
     void fail_all(const std::string& reason, std::uint64_t now_ns);
 
-    /// One line for each node, job, switch of a tree, member and group; fields by tabs.
+    /// Returns a line for each aggregation node, job, switch of a tree, member and group, with tabs
+    /// between fields.
     std::string describe() const;
 
   private:
     using Key = std::pair<sharp::JobId, sharp::GroupId>;
     struct Client {
         sharp::JobId job = 0;
-        std::set<std::uint32_t> ranks{};  ///< That have joined by this connection.
+        std::set<std::uint32_t> ranks{};  ///< Members that have joined by this connection.
     };
 
-    /// With our own manager,
+    /// Executes a command by our own aggregation manager.
     SharpReply execute_here(int fd, const SharpCommand& command, std::uint64_t now_ns);
-    /// or with one that is a program (sharp_remote.cc).
+    /// Executes a command by an aggregation manager that is a program (sharp_remote.cc).
     SharpReply execute_remote(int fd, const SharpCommand& command, std::uint64_t now_ns);
+    /// Returns the jobs of our own manager, or those of one that is a program as far as known here.
     const std::map<sharp::JobId, sharp::JobState>& jobs() const;
     const sharp::JobState* find_job(sharp::JobId id) const;
     void end_group(sharp::JobId job, sharp::GroupId group);
     void end_job(sharp::JobId job);
     void fail_job(sharp::JobId job, sharp::Error error, const std::string& reason);
+    /// Returns LID and QPN by which a member is connected to its switch: the LID of its HCA, and a
+    /// QPN that no other member has.
     std::expected<std::pair<Lid, Qpn>, sharp::Error> end_of_member(int fd,
                                                                    const SharpCommand& command);
 
+    /// Returns the LID of the aggregation manager, which it wrote into switches for their traps.
     Lid manager_lid() const;
     std::expected<wire::SharpJob, sharp::Error> request_of(int fd, const SharpCommand& command);
     SharpReply settle_answer(int fd, const wire::SharpJob& answer);
@@ -78,10 +85,13 @@ class SharpClients {
     std::uint64_t keep_alive(std::uint64_t now_ns);
     void fail_remote(sharp::JobId id, sharp::Error error, const std::string& reason);
     void end_remote(sharp::JobId id);
+    /// Asks the manager to end a job or a group.
     void tell_end(const wire::SharpJob& end);
-    /// Lets a member that leaves wait until the manager has done what it was told last.
+    /// Makes a member that leaves wait for the answer to the last tell_end(), if there is none yet.
     SharpReply await_end(int fd);
+    /// Returns the reply to a member that waits for such an answer: pending, or done.
     SharpReply still_leaving(int fd);
+    /// Notes that a connection no longer waits for such an answer.
     void forget_leaving(int fd);
 
     SharpReply create_job(int fd, const SharpCommand& command);
@@ -96,6 +106,7 @@ class SharpClients {
     void watch_routes(std::uint64_t now_ns);
     void run(std::uint64_t now_ns);
     void take_events();
+    /// Tells the carrier if aggregation nodes or groups have changed.
     void publish();
     void make_memory(sharp::JobId job, sharp::GroupId group);
     void drop_memory(sharp::JobId job, sharp::Error error);
@@ -106,22 +117,26 @@ class SharpClients {
     std::map<sharp::JobId, std::set<std::uint32_t>> alive_;  ///< Members that have not left.
     std::map<Key, GroupFile> files_;
     std::map<Key, std::set<std::uint32_t>> left_;  ///< Members of the job that left the group.
-    /// Of a manager that is a program: jobs as it has told of them,
+    // The rest up to last_end_ is for an aggregation manager that is a program.
+    /// Jobs, as the manager's answers describe them.
     std::map<sharp::JobId, sharp::JobState> jobs_;
-    std::map<sharp::JobId, std::uint64_t> alive_due_ns_;  ///< when it hears of them again,
-    std::map<int, bool> clients_asked_again_;  ///< whose request was pending, by connection,
-    /// and what it was told to end, for which nobody waits,
+    /// When the manager is next told that a job is still needed.
+    std::map<sharp::JobId, std::uint64_t> alive_due_ns_;
+    /// By connection, whether the last answer was "pending", so that its request is sent again.
+    std::map<int, bool> clients_asked_again_;
+    /// Requests of tell_end() whose answers no connection waits for.
     std::vector<sharp::JobClient::Ticket> ends_;
+    /// A request of tell_end().
     struct End {
         sharp::JobClient::Ticket ticket = 0;
         wire::SharpJob told{};
     };
-    std::map<int, End> leaving_;  ///< or a connection does.
+    std::map<int, End> leaving_;  ///< Requests of tell_end() that connections wait for.
     End last_end_{};
     std::uint64_t routes_seen_ = UINT64_MAX;
     std::uint32_t next_qpn_ = 0;
     std::uint64_t files_made_ = 0;
-    std::uint64_t published_ = 0;  ///< Changes that the carrier was told of.
+    std::uint64_t published_ = 0;  ///< Count of changes that the carrier was last told of.
 };
 
 }  // namespace softib::live

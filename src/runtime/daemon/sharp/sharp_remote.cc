@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// SharpClients where the aggregation manager is a program of its own: commands of members become
-// MADs to it, and what it has answered is kept as the jobs that all other parts read. Switches say
-// where it is: it has given them its LID for their traps.
+// SharpClients for an aggregation manager that is a program: commands of members become MADs to the
+// manager, and its answers are kept as the jobs that all other code reads. The manager's LID is in
+// the switches, into which the manager wrote it for their traps.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ using sharp::JobState;
 using wire::SharpJob;
 
 constexpr std::uint64_t kKeepAlivePeriodNs = 1'000'000'000;
-// Tickets: below these a connection's.
+// First tickets of keep-alives and of tell_end(). A smaller ticket is a connection's descriptor.
 constexpr sharp::JobClient::Ticket kAliveTicket = std::uint64_t{1} << 40;
 constexpr sharp::JobClient::Ticket kEndTicket = std::uint64_t{2} << 40;
 
@@ -90,11 +90,11 @@ SharpReply SharpClients::execute_remote(int fd, const SharpCommand& command, std
         clients_asked_again_[fd] = true;
         return {.pending = 1};
     }
-    publish();  // What the manager has written, before the member relies on it.
+    publish();  // The carrier must know what the manager wrote before the member relies on it.
     return settle_answer(fd, *answer);
 }
 
-/// What the manager is to be asked; the error says why it is not.
+/// Returns the request to the manager for a command. The error says why it must not be sent.
 std::expected<SharpJob, Error> SharpClients::request_of(int fd, const SharpCommand& command) {
     SharpJob request{.op = op_of(command.operation),
                      .streams = command.datagrams_only == 0,
@@ -132,13 +132,13 @@ std::expected<SharpJob, Error> SharpClients::request_of(int fd, const SharpComma
     }
 }
 
-/// The manager has done it: so it is here.
+/// Does here what the manager has done there, and returns the reply to the member.
 SharpReply SharpClients::settle_answer(int fd, const SharpJob& answer) {
     if (answer.op == SharpJob::Op::kCreateJob) {
         if (answer.size > sharp::ManagerConfig{}.members_max) {
             return {.error = static_cast<std::int32_t>(Error::kInvalid)};
         }
-        if (jobs_.contains(answer.job)) {  // A manager that was before this one had it.
+        if (jobs_.contains(answer.job)) {  // An earlier manager gave this number.
             tell_end({.op = SharpJob::Op::kEndJob, .job = answer.job});
             return {.error = static_cast<std::int32_t>(Error::kJobCreate)};
         }
@@ -198,7 +198,7 @@ SharpReply SharpClients::settle_group(JobState& job, const SharpJob& answer) {
         case SharpJob::Op::kStartGroup:
             if (std::ranges::find(group->second.members, UINT32_MAX) !=
                 group->second.members.end()) {
-                return {.pending = 1};  // A member has not taken its answer yet.
+                return {.pending = 1};  // A member has not taken the answer to its kJoinGroup yet.
             }
             if (std::exchange(group->second.phase, GroupState::kActive) != GroupState::kActive) {
                 make_memory(answer.job, answer.group);
@@ -215,7 +215,7 @@ SharpReply SharpClients::settle_group(JobState& job, const SharpJob& answer) {
     }
 }
 
-/// The tree as the switches have it, from the root down.
+/// Returns the tree of a job as the switches have it, from the root down.
 sharp::TreePlan SharpClients::read_plan(const JobState& job, Lid root) const {
     sharp::TreePlan plan;
     plan.nodes.push_back({.lid = root});
@@ -245,7 +245,8 @@ sharp::TreePlan SharpClients::read_plan(const JobState& job, Lid root) const {
     return plan;
 }
 
-/// Says that jobs are needed, and hears of those that have failed. Returns when to call it again.
+/// Tells the manager which jobs are still needed, and fails those that the manager has ended.
+/// Returns the time at which it must be called again.
 std::uint64_t SharpClients::keep_alive(std::uint64_t now_ns) {
     sharp::JobClient& client = *management_.job_client();
     std::erase_if(ends_,
@@ -299,14 +300,14 @@ void SharpClients::tell_end(const SharpJob& end) {
 
 SharpReply SharpClients::await_end(int fd) {
     if (ends_.empty() || ends_.back() != last_end_.ticket) {
-        return {};  // It is done, or our own manager has done it.
+        return {};  // The manager has answered, or it is our own.
     }
     ends_.pop_back();
     leaving_[fd] = last_end_;
     return still_leaving(fd);
 }
 
-/// A manager that does not answer is waited for as long as its client asks it.
+// A member waits for a manager that does not answer as long as JobClient repeats the request.
 SharpReply SharpClients::still_leaving(int fd) {
     sharp::JobClient& client = *management_.job_client();
     const End& end = leaving_.at(fd);
@@ -317,7 +318,7 @@ SharpReply SharpClients::still_leaving(int fd) {
     if (client.asks(end.ticket)) {
         return {.pending = 1};
     }
-    publish();  // The nodes have been cleaned.
+    publish();  // The manager has changed the aggregation nodes.
     leaving_.erase(fd);
     return {};
 }

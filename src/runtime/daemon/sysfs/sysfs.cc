@@ -25,7 +25,7 @@ using sysfs::Entry;
 using sysfs::FileSpec;
 using sysfs::Kind;
 
-/// Directories that hold one entry per device, and nothing else but global files.
+/// Directories that have entries of devices and global files only.
 constexpr std::string_view kListDirectories[] = {
     sysfs::kPciRoot,
     "/sys/class/infiniband",
@@ -37,7 +37,7 @@ constexpr std::string_view kListDirectories[] = {
 
 // ---- Reading ----
 
-/// Splits the first component off `rest`.
+/// Removes the first component from `rest` and returns it.
 std::string_view take_component(std::string_view& rest) {
     while (rest.starts_with('/')) {
         rest.remove_prefix(1);
@@ -48,6 +48,7 @@ std::string_view take_component(std::string_view& rest) {
     return component;
 }
 
+/// Removes a prefix from `path`. Returns false, with nothing changed, if `path` does not have it.
 bool take_prefix(std::string_view& path, std::string_view prefix) {
     if (!path.starts_with(prefix)) {
         return false;
@@ -56,7 +57,8 @@ bool take_prefix(std::string_view& path, std::string_view prefix) {
     return true;
 }
 
-/// Finds the device that a path leads to, and makes `path` relative to its PCI directory.
+/// Returns the device that the path `full` leads to, and sets `path` to the rest, relative to the
+/// PCI directory of the device. Returns nullptr if there is none.
 const Device* locate(const std::vector<Device>& devices, std::string_view full, std::string& path) {
     std::string_view rest = full;
     if (take_prefix(rest, "/sys/devices/pcif1b0:00/") ||
@@ -87,7 +89,7 @@ const Device* locate(const std::vector<Device>& devices, std::string_view full, 
     return nullptr;
 }
 
-/// "infiniband/mlx5_0/device/vendor" is "vendor": the link leads back to the PCI directory.
+/// Follows links back to the PCI directory: "infiniband/mlx5_0/device/vendor" becomes "vendor".
 std::string_view through_device_links(std::string_view path) {
     while (path.starts_with("infiniband")) {
         std::string_view rest = path;
@@ -120,15 +122,16 @@ bool has_content(const std::string& path, std::string_view content) {
     return n >= 0 && std::string_view{found, static_cast<std::size_t>(n)} == content;
 }
 
-/// A name that no other thread uses, nor a process in another PID namespace, nor a dead one did.
+/// Returns a file name that no other thread or process uses, even one in another PID namespace, and
+/// that no dead process has left.
 std::string aside_name() {
     static std::atomic<std::uint32_t> uses{0};
     return fmt::format("/.new.{}.{}.{}", getpid(), uses.fetch_add(1, std::memory_order_relaxed),
                        std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-/// Writes one tree. Every file and replaced link is made aside, under a name no other writer
-/// uses, and renamed: readers see the old or the new, never a part.
+/// Writes one tree. Every file and every replaced link is made under a name of its own and then
+/// renamed, so that readers see the old or the new one, never a part.
 class TreeWriter {
   public:
     explicit TreeWriter(const std::string& root) : root_(root), aside_(root + aside_name()) {}
@@ -142,11 +145,12 @@ class TreeWriter {
     Result write_file(const std::string& path, std::string_view content);
     Result write_link(const std::string& path, const std::string& target);
     Result write_entry(const Device& d, const std::string& path, const Entry& entry);
+    /// Removes what is not in wanted_ from a directory.
     void prune(const std::string& dir) const;
 
     std::string root_;
     std::string aside_;
-    std::set<std::string> wanted_;  ///< What stays in the directories that are pruned.
+    std::set<std::string> wanted_;  ///< Paths that prune() must keep.
 };
 
 Result TreeWriter::make_directory(const std::string& path) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a virtual host's /sys and /dev say about its HCAs: the tree that programs read instead of
-// asking the verbs library. It has the shape of Linux's own: entries of a class are links into
-// /sys/devices, where the HCAs stand in a PCI domain of their own (f1b0), so that their paths
-// collide with nothing real.
+// The part of a virtual host's /sys and /dev that describes its HCAs, which some programs read
+// instead of calling the verbs library. The tree is like that of Linux: entries of a class are
+// links into /sys/devices, where the HCAs are in a PCI domain of their own (f1b0), so that their
+// paths differ from those of real devices.
 //
-// The tree exists twice: on disk, for everything that walks directories and links, and as live
-// content, asked for file by file. `host` may be a list, as in naming.h.
+// The tree exists twice: on disk, for programs that walk directories and links, and as current
+// contents, which are asked for file by file. `host` may be a list, as in naming.h.
 
 #include <expected>
 #include <string>
@@ -17,14 +17,16 @@
 
 namespace softib::live {
 
-/// Content of one regular file as of now, by its path on the host ("/sys/class/infiniband/…" or
-/// the "/sys/devices/…" it leads to), or ENOENT; EINVAL for an attribute of a GID that has none.
+/// Returns the current contents of a regular file. `path` is its path on the host, as
+/// "/sys/class/infiniband/…" or the "/sys/devices/…" that this leads to. The error is ENOENT, or
+/// EINVAL for an attribute of a GID that the port does not have.
 std::expected<std::string, int> sysfs_read(const Arena& arena, std::string_view host,
                                            std::string_view path);
 
-/// Writes the whole tree below `root` (root/sys/…, root/dev/…) with the content as of now. What
-/// is there and right already stays; what belongs to no device of the host goes. Two may run at
-/// once on one root. The error says which file could not be written.
+/// Writes the whole tree below `root` (root/sys/…, root/dev/…) with its current contents. Files
+/// that are right already stay; those that belong to no device of the host are removed. Two
+/// processes may do this for one root at the same time. The error says which file could not be
+/// written.
 std::expected<void, std::string> sysfs_materialize(const Arena& arena, std::string_view host,
                                                    const std::string& root);
 

@@ -25,7 +25,7 @@ topo::Generation generation_of(const Device& d) {
     return static_cast<topo::Generation>(d.record().generation);
 }
 
-/// The PCI Express generation at x16 that carries the port's rate.
+/// The speed of a PCI Express link of 16 lanes that suffices for the port's rate.
 std::string pci_link_speed(const Device& d, unsigned) {
     switch (generation_of(d)) {
         case topo::Generation::kSdr:
@@ -52,7 +52,7 @@ std::size_t cpu_count() {
     return count > 0 ? static_cast<std::size_t>(count) : 1;
 }
 
-/// All CPUs are near: groups of 32 bits, the highest first.
+/// The mask of local CPUs, which are all: groups of 32 bits, the highest first.
 std::string local_cpus(const Device&, unsigned) {
     const std::size_t cpus = cpu_count();
     const std::size_t rest = cpus % 32;
@@ -155,7 +155,7 @@ std::string port_phys_state(const Device& d, unsigned) {
 }
 
 std::string port_rate(const Device& d, unsigned) {
-    // A link that does not run would train at the slowest speed first.
+    // A link that is down is reported with the slowest speed, with which training begins.
     const bool up = d.record().state.load(std::memory_order_relaxed) >= PortState::kInit;
     const topo::LinkSpeed speed = topo::link_speed(up ? generation_of(d) : topo::Generation::kSdr);
     return fmt::format("{} Gb/sec (4X {})\n", speed.gbps, speed.name);
@@ -165,7 +165,7 @@ std::string port_gid(const Device& d, unsigned index) {
     return to_string(gid_at(d.record(), index)) + "\n";
 }
 
-/// InfiniBand ports have no network device beside them: IPoIB is none of a GID's.
+/// The network interface of a GID. GIDs of InfiniBand ports have none.
 std::string gid_net_device(const Device& d, unsigned index) {
     const bool has_one = d.is_ethernet() && gid_at(d.record(), index) != Gid{};
     return has_one ? fmt::format("{}\n", d.record().net_name) : kNotReadable;
@@ -205,13 +205,13 @@ constexpr FileSpec kPortFiles[] = {
 
 // ---- Counters ----
 
-/// The counter in this row of the list.
+/// The value of a counter; `row` is its row in counters::kPortCounters.
 std::string counter(const Device& d, unsigned row) {
     return fmt::format("{}\n", counters::value_of(counters::kPortCounters[row],
                                                   read_port_counters(*d.arena, d.hca)));
 }
 
-/// What cannot go wrong here, or is not counted.
+/// The value of a counter of errors that cannot happen here or are not counted.
 std::string never(const Device&, unsigned) {
     return "0\n";
 }
@@ -253,7 +253,7 @@ void add_numbered(std::vector<Entry>& out, std::string_view dir, unsigned count,
     }
 }
 
-/// A character device of the class: uverbsN, umadN or issmN.
+/// Adds a character device of a class: uverbsN, umadN or issmN.
 void add_node_class(std::vector<Entry>& out, const Device& d, std::string_view class_name,
                     std::string_view node) {
     const std::string dir = fmt::format("{}/{}{}", class_name, node, d.number);
@@ -265,7 +265,7 @@ void add_node_class(std::vector<Entry>& out, const Device& d, std::string_view c
                    .target = fmt::format("../../../../../class/{}", class_name)});
     static constexpr FileSpec kFiles[] = {
         {"/ibdev", [](const Device& dev, unsigned) { return dev.name + "\n"; }},
-        // The node below /dev is the null device: its number, not that of a kernel driver.
+        // The file in /dev is the null device, whose number this is.
         {"/dev", [](const Device&, unsigned) -> std::string { return "1:3\n"; }},
     };
     add_files(out, dir, kFiles);
@@ -302,17 +302,17 @@ constexpr FileSpec kGlobalFiles[] = {
      [](const Device&, unsigned) -> std::string { return "6\n"; }},
     {"/sys/class/infiniband_mad/abi_version",
      [](const Device&, unsigned) -> std::string { return "5\n"; }},
-    // Shown where programs have the host's name (abi/sysfs).
+    // The preloaded library shows it only to programs that see the virtual host's name (abi/sysfs).
     {"/proc/sys/kernel/hostname",
      [](const Device& d, unsigned) {
          return fmt::format("{}\n", d.arena->hosts[d.record().host].name);
      }},
-    // Programs take this for the sign that an HCA reaches memory of GPUs. Shown only where the
-    // program has a GPU's driver (abi/sysfs).
+    // Programs conclude from this file that an HCA can reach GPU memory. The preloaded library
+    // shows it only to programs that have loaded a GPU driver (abi/sysfs).
     {"/sys/module/nvidia_peermem/version",
      [](const Device&, unsigned) { return std::string{kFirmwareVersion} + "\n"; }},
 };
-constexpr std::size_t kGpuFiles = 1;  ///< The last of them.
+constexpr std::size_t kGpuFiles = 1;  ///< How many at the end of kGlobalFiles are about GPUs.
 
 }  // namespace
 
@@ -338,12 +338,12 @@ std::vector<Entry> device_entries(const Device& d) {
     add_files(out, "", kPciFiles);
     out.push_back({.kind = Kind::kLink, .path = "subsystem", .target = "../../../bus/pci"});
     if (d.looks_like_mlx5()) {
-        // Open MPI prefers UCX only where the driver's name begins with mlx.
+        // Open MPI prefers UCX only if the driver's name begins with mlx.
         out.push_back({.kind = Kind::kLink,
                        .path = "driver",
                        .target = "../../../bus/pci/drivers/mlx5_core"});
     }
-    // A network interface to find an IP address by, as tests of rdma_cm do.
+    // A network interface, by which programs (tests of rdma_cm) find an IP address.
     out.push_back({.kind = Kind::kDirectory, .path = "net"});
     out.push_back({.kind = Kind::kDirectory, .path = "net/lo"});
     const std::string dir = "infiniband/" + d.name;
@@ -374,7 +374,7 @@ std::vector<Entry> links_to(const Device& d) {
             std::string_view{node} == "uverbs" ? "infiniband_verbs" : "infiniband_mad";
         link(fmt::format("/sys/class/{}/{}{}", class_name, node, d.number),
              fmt::format("{}/{}/{}{}", up, class_name, node, d.number));
-        // Programs ask whether it is a character device that they may read and write.
+        // Programs check that it is a character device which they may read and write.
         link(fmt::format("/dev/infiniband/{}{}", node, d.number), "/dev/null");
     }
     return out;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The tree of sysfs.h as data: which directories, links and files a device has, and how a file's
-// content is made. For sysfs.cc, which reads and writes it, and for rdma_netlink.cc, which says the
-// same in another way.
+// The tree of sysfs.h as data: the directories, links and files of a device, and the functions that
+// make the contents of files. Used by sysfs.cc, and by rdma_netlink.cc, which reports the same
+// values in another form.
 
 #include <cstdint>
 #include <span>
@@ -17,11 +17,11 @@ namespace softib::live::sysfs {
 
 inline constexpr std::string_view kPciRoot = "/sys/devices/pcif1b0:00";
 
-/// One HCA of the host, with the names the tree needs.
+/// An HCA of the host, with its names in the tree.
 struct Device {
     const Arena* arena;
     std::uint32_t hca;
-    std::size_t number;  ///< In the host's list: uverbsN, umadN, the PCI bus.
+    std::size_t number;  ///< Index in the list of devices: the N of uverbsN and umadN.
     std::string name;
     std::string slot;  ///< "f1b0:01:00.0"
 
@@ -31,15 +31,17 @@ struct Device {
     bool looks_like_mlx5() const { return name.starts_with("mlx5_"); }
 };
 
-/// Content of a file that Linux shows but does not let anybody read (EINVAL).
+/// The contents of a file that exists but cannot be read (EINVAL), as in Linux.
 inline constexpr char kNotReadable[] = "";
 
-/// Makes a file's content. `arg` is the number in the file's name where it has one.
+/// Returns the contents of a file. `arg` is Entry::arg: the number in the file's name, or the row
+/// of a counter.
 using Maker = std::string (*)(const Device& device, unsigned arg);
 
 enum class Kind : std::uint8_t { kDirectory, kLink, kFile };
 
-/// A node of the tree; where a device is known, `path` is relative to its PCI directory.
+/// A directory, link or file of the tree. Its path is absolute, or relative to the PCI directory of
+/// its device.
 struct Entry {
     Kind kind;
     std::string path;
@@ -48,21 +50,23 @@ struct Entry {
     unsigned arg = 0;
 };
 
+/// A file whose contents need no `arg`.
 struct FileSpec {
     std::string_view name;
     Maker make;
 };
 
-/// The devices of a host or a list of hosts; empty where one is unknown.
+/// Returns the devices of a host or a list of hosts; empty if one of them is unknown.
 std::vector<Device> devices_of(const Arena& arena, std::string_view host);
 
-/// Everything below one PCI directory, parents before children.
+/// Returns everything in the PCI directory of a device, parents before children, with relative
+/// paths.
 std::vector<Entry> device_entries(const Device& device);
 
-/// The links by which a device is found, with absolute paths.
+/// Returns the links that lead to a device, with absolute paths.
 std::vector<Entry> links_to(const Device& device);
 
-/// Files that belong to no device; their names are absolute paths.
+/// Returns the files that belong to no device; their names are absolute paths.
 std::span<const FileSpec> global_files(const Arena& arena);
 
 }  // namespace softib::live::sysfs

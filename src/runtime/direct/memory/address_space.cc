@@ -48,8 +48,9 @@ bool is_plain_anonymous(const char* name) {
            std::strncmp(name, "[anon", 5) == 0;
 }
 
-/// Memory in the kernel's own file system for it that no descriptor of the program leads to: unlike
-/// that of a memfd, which lies there as well.
+/// Returns whether a mapping is shared anonymous or System V memory. The kernel keeps it in an
+/// internal file system, but no descriptor of the program leads to its file. A memfd lies in the
+/// same file system, and does have a descriptor.
 bool is_shared_anonymous(const char* name) {
     return std::strncmp(name, "/dev/zero (deleted)", 19) == 0 ||
            std::strncmp(name, "/SYSV", 5) == 0;
@@ -65,7 +66,7 @@ struct AddressSpace::Found {
 
 namespace {
 
-/// One line of /proc/self/maps.
+/// Reads one line of /proc/self/maps. Returns false if it is not in the format of that file.
 template <typename Found>
 bool parse_line(const char* line, Found& found) {
     char perms[5] = {};
@@ -101,8 +102,8 @@ bool AddressSpace::prepare() {
 }
 
 bool AddressSpace::query(std::uint64_t at, Found& found) {
-    // A program may have closed our descriptor, and even have got its number for something else:
-    // what fails is tried once more with a new one, and the old is left alone.
+    // A program may have closed our descriptor, and may have been given its number for another
+    // file. So a failure is tried once more with a new descriptor, and the old one is not closed.
     for (int attempt = 0; attempt < 2; ++attempt) {
         const bool fresh = file_ < 0;
         if (fresh) {
@@ -158,7 +159,7 @@ bool AddressSpace::accept(const Found& found, Vma& out) const {
     if (found.vma.begin == reinterpret_cast<std::uintptr_t>(arena_.base)) {
         return false;
     }
-    // A stack moved while its thread runs on it would fault on itself.
+    // This thread's own stack is no candidate for moving: the thread would fault on it meanwhile.
     const auto stack_pointer = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     out = found.vma;
     out.kind = Vma::kOther;
@@ -175,7 +176,8 @@ bool AddressSpace::accept(const Found& found, Vma& out) const {
     return true;
 }
 
-/// Calls `take` for each mapping that meets [begin, end), until it says false.
+/// Calls `take` for each mapping that overlaps [begin, end), until `take` returns false. Stores the
+/// last line read in `last`. Returns false if /proc/self/maps cannot be opened.
 template <typename Take>
 bool AddressSpace::walk_text(std::uint64_t begin, std::uint64_t end, Take&& take,
                              Found* last) const {

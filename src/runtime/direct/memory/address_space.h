@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What this process has mapped where, as the kernel tells it: one mapping at a time where it can be
-// asked so (PROCMAP_QUERY, Linux 6.11), else by reading /proc/self/maps from its beginning.
-// Allocates no memory: callers may hold locks that an allocator waits for. One thread at a time.
+// Asks the kernel what this process has mapped where: for one mapping at a time if the kernel can
+// (PROCMAP_QUERY, Linux 6.11), otherwise by reading /proc/self/maps from its beginning.
+//
+// Thread rule: one thread at a time. Nothing but read() allocates memory, because callers may hold
+// locks that an allocator waits for.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,19 +22,20 @@ constexpr std::uint64_t page_up(std::uint64_t at) {
     return page_down(at + kPageBytes - 1);
 }
 
+/// A mapping of this process.
 struct Vma {
     enum Kind : std::uint8_t {
         kPrivateAnonymous,
-        kArena,            ///< Pages of the arena, other than the arena's own whole mapping.
-        kSharedAnonymous,  ///< Shared, and no descriptor of the program leads to its file.
-        kSharedFile,       ///< Shared: a memfd, or a file that has a name.
+        kArena,            ///< Pages of the arena, outside the mapping of the whole arena.
+        kSharedAnonymous,  ///< Shared memory whose file no descriptor of the program leads to.
+        kSharedFile,       ///< Shared memory of a memfd or of a file that has a name.
         kOther,
     };
     std::uint64_t begin;
     std::uint64_t end;
-    std::uint64_t offset;  ///< What `begin` maps: of the arena, or of the file behind it.
-    std::uint64_t device;  ///< Device number of that file's file system,
-    std::uint64_t inode;   ///< and its number there.
+    std::uint64_t offset;  ///< The offset of `begin` in the file that is mapped (e.g. the arena).
+    std::uint64_t device;  ///< The device number of the file system of the mapped file.
+    std::uint64_t inode;   ///< The inode number of the mapped file; 0 if no file is mapped.
     int protection;        ///< PROT_*
     Kind kind;
 };
@@ -41,20 +44,23 @@ class AddressSpace {
   public:
     explicit AddressSpace(const Arena& arena) : arena_(arena) {}
 
-    /// The first mapping that meets [begin, end). The arena's own whole mapping is passed over.
-    /// False and errno: there is none (0), or the kernel does not tell.
+    /// Finds the first mapping that overlaps [begin, end), passing over the mapping of the whole
+    /// arena. Returns false with errno 0 if there is none, and with another errno if the kernel
+    /// does not say.
     bool first(std::uint64_t begin, std::uint64_t end, Vma& out);
 
-    /// All of them, in order. False and errno: the kernel does not tell.
+    /// Finds all mappings that overlap [begin, end), in order. Returns false, with errno set, if
+    /// the kernel does not say.
     bool read(std::uint64_t begin, std::uint64_t end, std::vector<Vma>& out);
 
-    /// The path that the kernel tells of the mapping at `at`; empty: it has none, or one too long.
+    /// Writes the path of the file that is mapped at `at`. Returns false if the mapping has no path
+    /// or one that is too long, or if the kernel does not say.
     bool path_at(std::uint64_t at, char* path, std::size_t size);
 
-    /// Whether first() costs the same however many mappings there are.
+    /// Returns whether first() costs the same however many mappings there are.
     bool is_quick();
 
-    /// In a forked child: the open file is about its parent.
+    /// Forgets the open file, which in a forked child is about the parent.
     void forget() { file_ = -1; }
 
   private:

@@ -31,7 +31,7 @@ void on_bus_error(int number, siginfo_t* info, void* context) {
     } else if (g_previous.sa_handler != SIG_DFL && g_previous.sa_handler != SIG_IGN) {
         g_previous.sa_handler(number);
     } else {
-        // The access is repeated, and ends the program as it would have.
+        // After the return, the access is repeated and has the effect it would have had without us.
         sigaction(SIGBUS, &g_previous, nullptr);
     }
 }

@@ -13,8 +13,8 @@ using Bulk = void (*)(char*, const char*, std::size_t);
 
 #if defined(__x86_64__)
 
-// Sources are read with unaligned loads; the destination is brought to alignment by one unaligned
-// first block, whose overlap the loop writes again with the same bytes.
+// The source is read with unaligned loads. One unaligned first block brings the destination to
+// alignment; the loop then writes its last bytes again, with the same values.
 __attribute__((target("avx512f"))) void bulk_avx512(char* d, const char* s, std::size_t n) {
     const std::size_t skew = (64 - (reinterpret_cast<std::uintptr_t>(d) & 63)) & 63;
     if (skew != 0) {
@@ -74,7 +74,8 @@ __attribute__((target("avx2"))) void bulk_avx2(char* d, const char* s, std::size
 
 #endif
 
-/// Any machine: blocks in order, with a fence between them where stores are not ordered.
+/// Copies blocks in order on any machine, with a fence between them for machines that reorder
+/// stores.
 void bulk_portable(char* d, const char* s, std::size_t n) {
     for (; n >= 128; n -= 128, d += 128, s += 128) {
         std::memcpy(d, s, 120);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Copies whose bytes appear at the destination in increasing address order, the last ones last:
-// programs poll the end of a buffer, or a flag at the end of each line (NCCL's LL128), and must
-// then find the rest in place. x86 keeps stores in order; a C library's memcpy may still write
-// the head of a block after its tail, so bulk copies have loops of their own.
+// Copies whose bytes appear at the destination in the order of their addresses. Programs poll the
+// end of a buffer, or a flag at the end of each line (NCCL's LL128), and must then find the bytes
+// before it in place. x86 keeps stores in order, but the memcpy of a C library may write the head
+// of a block after its tail, so large copies have loops of their own.
 
 #include <cstdint>
 #include <cstring>
 
 namespace softib::live {
 
-/// 64 bytes and more.
+/// Copies 64 or more bytes in order.
 void copy_bulk_ordered(void* to, const void* from, std::size_t bytes);
 
+/// Copies any number of bytes in order. Eight bytes at an aligned address appear at once.
 inline void copy_ordered(void* to, const void* from, std::size_t bytes) {
     auto* d = static_cast<char*>(to);
     const auto* s = static_cast<const char*>(from);

@@ -13,11 +13,11 @@ namespace softib::live {
 
 namespace {
 
-/// How long a helper looks out for the next copy before it sleeps.
+/// How long a helper spins in case another copy comes, before it sleeps.
 constexpr std::uint64_t kLookOutNs = 100'000;
-/// Looks between two looks at the clock, or before the core is offered to others.
+/// How often a thread that spins looks for work before it reads the clock or yields its core.
 constexpr std::uint32_t kLooks = 64;
-constexpr std::uint32_t kBusyThreads = 2;
+constexpr std::uint32_t kBusyThreads = 2;  ///< Cores to leave to each process's own threads.
 constexpr std::uint64_t kLowHalf = 0xFFFF'FFFF;
 
 }  // namespace
@@ -41,7 +41,7 @@ void CopyTeam::start(std::uint32_t helpers) {
     }
     started_.store(started, std::memory_order_relaxed);
     if (started < helpers) {
-        wanted_.store(started, std::memory_order_relaxed);  // No more threads to be had.
+        wanted_.store(started, std::memory_order_relaxed);  // No more threads can be started.
     }
 }
 
@@ -62,7 +62,7 @@ int CopyTeam::share(std::uint64_t bytes, Call call, void* context) {
     while (take_piece()) {
     }
     for (std::uint32_t i = 0; done_.load(std::memory_order_acquire) != pieces_; ++i) {
-        // A helper that lost its core in the middle of a piece may wait for ours.
+        // A helper that lost its core in the middle of a piece may need this thread's core.
         i % kLooks == kLooks - 1 ? static_cast<void>(sched_yield()) : cpu_relax();
     }
     return error_.load(std::memory_order_relaxed);
@@ -94,7 +94,7 @@ void* CopyTeam::helper_main(void* self) {
 void CopyTeam::helper_loop(std::uint32_t number) {
     for (;;) {
         for (std::uint32_t wanted = helpers(); number >= wanted; wanted = helpers()) {
-            futex_wait(wanted_, wanted, 0);  // Too many of us.
+            futex_wait(wanted_, wanted, 0);  // There are more helpers than wanted.
         }
         std::uint64_t until = monotonic_ns() + kLookOutNs;
         while (number < helpers() && monotonic_ns() < until) {
@@ -107,7 +107,8 @@ void CopyTeam::helper_loop(std::uint32_t number) {
         }
         const std::uint32_t bell = bell_.load(std::memory_order_seq_cst);
         sleeping_.fetch_add(1, std::memory_order_seq_cst);
-        // A copy that began before it could see us asleep has open pieces now.
+        // A copy that began before this thread counted as sleeping rings no bell, but its pieces
+        // are open now.
         if ((open_.load(std::memory_order_seq_cst) & kLowHalf) == 0) {
             futex_wait(bell_, bell, 0);
         }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-/// Its threads never end.
+/// Returns a team that is never freed, because its threads never end.
 CopyTeam& team_of(std::uint32_t helpers) {
     auto* team = new CopyTeam;
     team->set_helpers(helpers);
@@ -48,7 +48,7 @@ TEST(CopyTeam, HelpersTakePieces) {
     CopyTeam& team = team_of(1);
     std::atomic<bool> helped{false};
     const auto asker = std::this_thread::get_id();
-    // Hangs if nobody comes.
+    // Hangs if no helper takes a piece.
     team.run(kMiB, [&](std::uint64_t, std::uint64_t) {
         if (std::this_thread::get_id() != asker) {
             helped = true;

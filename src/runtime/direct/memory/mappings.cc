@@ -11,10 +11,10 @@ namespace softib::live {
 int take_descriptor(const Arena& arena, Owner owner, int fd) {
     const ProcSlot& slot = arena.proc(owner);
     if (arena.self != 0 && slot.pid_namespace != arena.proc(arena.self).pid_namespace) {
-        errno = ESRCH;  // Its number means another process here.
+        errno = ESRCH;  // In this process's PID namespace, the peer's pid is another process.
         return -1;
     }
-    // By number: the C library has wrappers only since version 2.36.
+    // By number, because the C library has wrappers only since version 2.36.
     const long process = syscall(SYS_pidfd_open, static_cast<pid_t>(slot.pid), 0);
     if (process < 0) {
         return -1;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Memory of peers, mapped into this process: made when a request first needs it, kept for the next
-// one, and given up when the peer's registration ends or the peer does. A mapping keeps the memory
-// from being free, so this process's helper thread is woken when one of them is out of date.
+// Mappings of peers' memory in this process. A mapping is made when a request first needs it, kept
+// for later requests, and given up when the peer deregisters the memory or ends. A mapping keeps
+// the memory from being freed, so a peer that deregisters memory wakes the helper threads of the
+// processes that may have mapped it.
 
 #include <atomic>
 #include <cstdint>
@@ -15,41 +16,45 @@
 
 namespace softib::live {
 
-/// A file descriptor of our own for one of a peer's; -1 and errno.
+/// Duplicates a file descriptor of a peer into this process. Returns -1, with errno set, if that
+/// fails.
 int take_descriptor(const Arena& arena, Owner owner, int fd);
 
-/// The piece of a region that holds an address of its owner's; nullptr: none does.
+/// Returns the piece of a region that contains `at`, a virtual address of the region's owner;
+/// nullptr if none does.
 const PeerPiece* piece_at(const Arena& arena, const MrShared& mr, std::uint64_t at);
 
 struct Mapping {
-    std::uint32_t region = 0;      ///< The registration it was made for,
-    std::uint32_t generation = 0;  ///< and its number.
+    std::uint32_t region = 0;      ///< The key table entry of the region it was made for.
+    std::uint32_t generation = 0;  ///< The generation of that region.
     PeerPiece::Kind kind = PeerPiece::kOwnerOnly;
-    std::uint64_t base = 0;  ///< Here; 0: could not be mapped, and is not tried again.
+    /// The address in this process; 0 if mapping failed, which is not tried again.
+    std::uint64_t base = 0;
     std::uint64_t bytes = 0;
     std::uint32_t uses = 0;
-    bool stale = false;  ///< It goes with its last use.
-    // Only for GPU memory:
+    bool stale = false;  ///< It is unmapped when `uses` becomes 0.
+    // The rest is for GPU memory only.
     void* context = nullptr;
     std::uint64_t allocation = 0;
 };
 
-/// How one sort of memory is mapped.
+/// Maps and unmaps one sort of memory.
 class Mapper {
   public:
     virtual ~Mapper() = default;
-    /// Sets base and bytes, and what unmake() needs. Where it cannot, base stays 0.
+    /// Maps a piece: sets `base` and `bytes`, and what unmake() needs. Leaves `base` 0 if it
+    /// cannot.
     virtual void make(Owner owner, const PeerPiece& piece, Mapping& mapping) = 0;
     virtual void unmake(Mapping& mapping) = 0;
 };
 
 class Mappings {
   public:
-    /// `mapped`: where everybody sees how many there are.
+    /// `mapped` is the counter in the arena by which peers see how many mappings there are.
     Mappings(Mapper& mapper, const Arena& arena, std::atomic<std::uint32_t>& mapped)
         : mapper_(mapper), arena_(arena), mapped_(mapped) {}
 
-    /// Keeps a mapping while it lives. Converts to false if only the owner reaches the memory.
+    /// Keeps a mapping while it lives. Converts to false if the memory could not be mapped here.
     class Use {
       public:
         Use() = default;
@@ -69,14 +74,15 @@ class Mappings {
         Mapping* mapping_ = nullptr;
     };
 
-    /// The peer's memory behind a piece. The caller holds a hazard on its owner.
+    /// Returns the mapping of the allocation or file that a piece lies in, and maps it first if
+    /// needed. The caller holds a hazard on the owner.
     Use use(Owner owner, const PeerPiece& piece);
 
-    /// Gives up what is out of date, at once or with its last use. Cheap where nothing has changed.
+    /// Gives up stale mappings; one in use goes with its last use. Cheap if nothing has changed.
     void give_up_stale();
 
   private:
-    /// Owner, use of its slot, number of the export.
+    /// The owner's slot, the instance of the process in it, and the number of the export.
     using Name = std::tuple<Owner, std::uint64_t, std::uint64_t>;
 
     bool is_stale(const Name& name, const Mapping& mapping) const;
@@ -88,7 +94,8 @@ class Mappings {
     std::atomic<std::uint32_t>& mapped_;
     std::mutex mutex_;
     std::map<Name, Mapping> mappings_;
-    /// Sum of the arena's generations of pieces and deaths at the last look.
+    /// Sum of the arena's pieces_generation and death_generation when stale mappings were last
+    /// looked for.
     std::atomic<std::uint64_t> seen_{0};
 };
 

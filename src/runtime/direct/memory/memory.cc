@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::uint32_t kRemoteModify = kLocalWrite | kRemoteWrite | kRemoteAtomic;
 
-/// For tests and for measuring: the best tier this process may use.
+/// Returns the best tier that this process may use. Tests and measurements set it in the
+/// environment.
 Tier tier_from_environment() {
     const char* text = std::getenv("SOFTIB_MEMORY_TIER");
     if (text != nullptr && text[0] >= '1' && text[0] <= '3' && text[1] == '\0') {
@@ -39,7 +40,7 @@ std::uint32_t MemoryMap::new_entry(MrShared** mr) {
         return kNoEntry;
     }
     *mr = &process_.arena.mrs[index];
-    // The variant survives, so that a stale key of an earlier use stays wrong.
+    // The key variant is kept, so that keys of earlier uses of the entry stay invalid.
     const std::uint32_t variant = (*mr)->next_key_variant;
     (*mr)->access = 0;
     (*mr)->kind = KeyKind::kRegion;
@@ -110,18 +111,20 @@ int MemoryMap::place_extents(const std::vector<Extent>& extents, MrShared& mr) {
     return 0;
 }
 
-/// The driver is asked about what the host cannot use, and about mappings of devices and files:
-/// never about ordinary memory.
+/// Returns whether the memory may be a GPU's, so that its driver must be asked: the host cannot
+/// access it, or it is a mapping of a device or file. The driver is never asked about ordinary
+/// memory.
 bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const {
     return check(request, vmas) != 0 || std::any_of(vmas.begin(), vmas.end(), [](const Vma& vma) {
                return vma.kind == Vma::kOther || vma.kind == Vma::kSharedFile;
            });
 }
 
-/// Returns 0, EFAULT (it is no GPU memory) or another errno value.
+/// Makes GPU memory reachable for peers. Returns 0, EFAULT (it is no GPU memory) or another errno
+/// value.
 int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
     if (is_packet_path(process_.arena)) {
-        // The carrier's HCAs reach memory of the host only.
+        // The HCAs of the carrier cannot access GPU memory.
         return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
     }
     std::vector<PeerPiece> pieces;
@@ -129,7 +132,7 @@ int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
     return error != 0 ? error : place_peer_pieces(pieces, index, Tier::kGpu);
 }
 
-/// What it cannot do is left to tier 2.
+/// Makes shared memory reachable by mapping. Peers reach the parts that cannot be mapped by tier 2.
 void MemoryMap::build_mapped(const RegionRequest& request, std::uint32_t index,
                              const std::vector<Vma>& vmas) {
     std::vector<PeerPiece> pieces;
@@ -170,7 +173,8 @@ void MemoryMap::remove_peer_pieces(MrShared& mr) {
     process_.ring_mappers();
 }
 
-/// Finds out which bytes of a region are arena memory, and makes them so.
+/// Swaps the private pages of a region for arena pages where that is possible, and returns where
+/// the arena has bytes of the region (`extents`) and the stretches that it now holds (`held`).
 void MemoryMap::share(const RegionRequest& request, const std::vector<Vma>& vmas,
                       std::vector<Extent>& extents, Stretches& held) {
     const std::uint64_t delta = request.va - request.iova;
@@ -195,7 +199,7 @@ void MemoryMap::share(const RegionRequest& request, const std::vector<Vma>& vmas
             }
             continue;
         }
-        // Partial pages at the ends stay private: what else stands in them is not registered.
+        // Partial pages at the ends stay private, because their other bytes are not registered.
         const std::uint64_t b = std::max(page_up(request.va), vma.begin);
         const std::uint64_t e = std::min(page_down(end), vma.end);
         if (vma.kind == Vma::kPrivateAnonymous && b < e) {
@@ -261,7 +265,7 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
     for (std::uint32_t i = 0; i < mr.pieces; ++i) {
         mapped += piece[i].end - piece[i].begin;
     }
-    // All of a GPU's region, also the bytes that are in no piece.
+    // All bytes of a GPU's region count as a GPU's, even those that are in no piece.
     const bool on_gpu = mr.rest_tier == Tier::kGpu;
     const std::uint64_t rest = mr.length - shared - (on_gpu ? 0 : mapped);
     const auto add = [&](Tier tier, std::uint64_t bytes) {
@@ -278,7 +282,8 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
 
 int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
     const bool implicit = request.on_demand && request.length == UINT64_MAX;
-    // A region is pages to Linux, which wants one at least: without bytes, that of its address.
+    // As in Linux, a region must have at least one page: a region of 0 bytes has the page of its
+    // address, unless that address is the beginning of a page.
     const bool no_page = request.length == 0 && (request.va % kPageBytes == 0 || request.gpu_only);
     if (no_page || (!implicit && (request.va + request.length < request.va ||
                                   request.iova + request.length < request.iova))) {
@@ -423,7 +428,8 @@ void MemoryMap::remove(std::uint32_t index) {
             process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
         }
         mr.extents = 0;
-        // A sender stopped in mid-flight may still write: these pages are then never reused.
+        // A sender that was stopped in the middle of a copy may still write to the pages, which are
+        // then never reused.
         if (const auto held = held_.find(index); held != held_.end()) {
             drop(held->second, quiet);
             held_.erase(held);

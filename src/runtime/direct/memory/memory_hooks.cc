@@ -30,8 +30,8 @@ void set_calls(const MemoryCalls* calls) {
 
 thread_local bool MemoryMap::Guard::inside = false;
 
-/// The memory windows of this process that are bound to a region; each has a copy of where its
-/// bytes are.
+/// Calls `window` for each memory window of this process that is bound to a region. A window has
+/// its own copy of where its bytes are.
 template <typename Fn>
 void MemoryMap::for_each_window(std::uint32_t region, Fn&& window) {
     for (std::uint32_t batch = 0; batch < kMrsMax / kBatchEntries; ++batch) {
@@ -48,7 +48,7 @@ void MemoryMap::for_each_window(std::uint32_t region, Fn&& window) {
     }
 }
 
-/// From now on its bytes are reached by address.
+/// Makes peers reach the bytes of an entry by the owner's virtual address instead of in the arena.
 void MemoryMap::leave_arena(MrShared& entry) {
     std::atomic_ref(entry.ext_end).store(entry.ext_begin, std::memory_order_relaxed);
     std::atomic_ref(entry.extents).store(0, std::memory_order_relaxed);
@@ -90,9 +90,10 @@ void MemoryHooks::remove() {
     set_calls(nullptr);
 }
 
-/// The program is about to move memory: what of it is arena memory becomes private again, and
-/// regions on it are reached by address. Else more than its own part of the arena could come into
-/// sight where it grows.
+/// Makes [begin, end) private memory again, because the program is about to move it by mremap().
+/// Peers then reach the regions on it by virtual address. If arena pages stayed, a mapping that
+/// grows would show parts of the arena that do not belong to it. Returns false if some pages could
+/// not be made private.
 bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
     const Stretches met = swapped_.meeting(begin, end);
     if (met.empty()) {
@@ -117,8 +118,8 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
     }
     bool all = true;
     for (auto& [index, held] : held_) {
-        // Other stretches of the same regions are not used any more either: they stay until the
-        // region ends.
+        // The other stretches of the same regions are not used any more either, but are held until
+        // the region ends.
         std::erase_if(held, [&](const auto& name) {
             return std::find(met.begin(), met.end(), name) != met.end();
         });
@@ -129,7 +130,8 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
     return all;
 }
 
-/// Regions that lie whole in what was moved go along, as those of an HCA do, which knows pages.
+/// Changes the address of regions that lie whole in memory that was moved. With a real HCA, too, a
+/// region moves along with its pages.
 void MemoryMap::follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to) {
     for (const auto& [index, held] : held_) {
         MrShared& mr = process_.arena.mrs[index];

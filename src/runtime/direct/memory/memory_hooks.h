@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Takes the program's own calls on its memory, where they meet memory that is registered: from the
-// library that is preloaded (memory_calls.h), and around a fork.
+// Takes the program's own madvise() and mremap() calls from the preloaded library (memory_calls.h),
+// because they may concern pages that were swapped for arena pages. The library also calls us
+// around a fork.
 
 #include <cstddef>
 
@@ -13,9 +14,9 @@ namespace softib::live {
 class MemoryMap;
 
 struct MemoryHooks {
-    /// From now on the program's calls come here. Cheap when it was done before.
+    /// Makes the program's calls come here. Cheap if that was done before.
     static void install(MemoryMap& map);
-    /// In a forked child: they go to the C library again.
+    /// Makes the program's calls go to the C library again. Called in a forked child.
     static void remove();
 
   private:

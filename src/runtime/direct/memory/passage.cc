@@ -28,7 +28,7 @@ bool has_rings() {
     return false;
 }
 
-/// Returns whether the kernel has pinned memory of the process until it is told otherwise.
+/// Returns whether the kernel has long-term pins on memory of the process.
 bool has_pinned_memory() {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {
@@ -39,9 +39,10 @@ bool has_pinned_memory() {
     return false;
 }
 
-/// Rings that libraries make the preloaded library sees. Those that the program has made by
-/// instructions of its own are looked for once. Without that library what they have pinned
-/// is, each time: it costs as much as half a registration.
+/// Returns whether the program uses io_uring or aio. The preloaded library sees rings that are made
+/// by calls of the C library. Rings that were made by raw system calls are looked for once, at the
+/// first registration. Without the preloaded library, pinned memory is looked for each time, which
+/// costs as much as half a registration.
 bool uses_async_io(const Gate& gate) {
     static const bool had_rings = has_rings();
     return had_rings || (gate.async != nullptr ? gate.async() : has_pinned_memory());
@@ -53,21 +54,21 @@ Passage::Passage(PageMover& mover, std::uint64_t begin, std::uint64_t end, bool 
     static const Gate gate;
     const bool held = back ? mover.can_return() : mover.hold() != PageMover::Hold::kNobody;
     const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    if ((stack >= begin && stack < end) ||  // This very thread would wait for itself.
+    if ((stack >= begin && stack < end) ||  // This thread's stack: it would wait for itself.
         uses_async_io(gate)) {
         return;
     }
-    // Where nobody waits, threads of ours that copy must not be there either.
+    // If no access can be made to wait, there must be no thread of softib either: it may copy.
     if (program_is_alone(!held)) {
         granted_ = true;
         return;
     }
     if (gate.close != nullptr && gate.open != nullptr) {
-        // Also where system calls would wait: one that has pinned its pages writes to the old
-        // ones (O_DIRECT).
+        // The gate is closed even if system calls would wait, because one that has already pinned
+        // its pages (O_DIRECT) would write to the old ones.
         granted_ = held && gate.close(begin, end);
         open_ = granted_ ? gate.open : nullptr;
-        granted_ = granted_ && !uses_async_io(gate);  // It may have begun since.
+        granted_ = granted_ && !uses_async_io(gate);  // The program may have begun to use it.
     } else {
         granted_ = held && mover.hold() == PageMover::Hold::kAll;
     }

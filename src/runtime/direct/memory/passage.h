@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The right to move pages of the program while it runs: threads that touch them wait, or there is
-// no other thread, or (for system calls) the preloaded library holds them back. A program that has
-// io_uring or aio never gives it: those move data while no thread is in a call, to pages that the
-// kernel has pinned.
+// The right to move pages of the program while the program runs. It is granted if the program has
+// no other thread, or if other threads that touch the pages wait (userfaultfd) and their system
+// calls wait as well or are held back by the preloaded library. It is never granted in a program
+// that uses io_uring or aio: the kernel then moves data to pinned pages while no thread is in a
+// call.
 
 #include <cstdint>
 
@@ -13,10 +14,10 @@
 
 namespace softib::live {
 
-/// While it lives, pages in [begin, end) may be moved, if it was granted.
+/// Allows to move pages in [begin, end) while it lives. Converts to false if that is not granted.
 class Passage {
   public:
-    /// `back`: from the arena to the program.
+    /// `back`: the pages move from the arena back to the program.
     Passage(PageMover& mover, std::uint64_t begin, std::uint64_t end, bool back);
     ~Passage();
     Passage(const Passage&) = delete;

@@ -31,11 +31,12 @@ constexpr std::uint64_t kUffdFeatureShmemWp = std::uint64_t{1} << 12;
 
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
-/// Up to here it costs less to copy a page that is not there than to find out.
+/// The largest range whose pages are all copied: to find out which of them exist would cost more.
 constexpr std::uint64_t kCopyAllBytesMax = 16 * kPageBytes;
 
-/// So much memory a parked mapping may keep, so as not to ask for it again soon. All of it is
-/// written before it is used: less than kCopyAllBytesMax.
+/// The largest parked mapping that keeps its pages, so that the kernel need not allocate them again
+/// soon. Its old bytes are never seen: a range of up to kCopyAllBytesMax is written whole before it
+/// is used.
 constexpr std::uint64_t kKeepBytesMax = 2 * kPageBytes;
 static_assert(kKeepBytesMax <= kCopyAllBytesMax);
 
@@ -70,15 +71,16 @@ int open_with_features(int flags, std::uint64_t features) {
     return fd;
 }
 
-// All by number: the program may have put something before these calls (a sanitizer, our own
-// preloaded library), which would see a change where for the program there is none.
+// All system calls here are made by number. A hook of these functions (a sanitizer, our preloaded
+// library) would see a change of memory that for the program is none.
 
 bool move_mapping(std::uint64_t from, std::uint64_t bytes, int flags, std::uint64_t to) {
     return kernel_call(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) !=
            -1;
 }
 
-/// Copies the pages of the moved-away range that exist; the others read as zero, as arena does.
+/// Copies the pages of a moved range that exist. The others read as zero, and so do fresh pages of
+/// the arena.
 void copy_present_pages(std::byte* to, const char* from, std::uint64_t bytes) {
     const Fd pagemap(bytes <= kCopyAllBytesMax ? -1
                                                : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
@@ -106,7 +108,7 @@ void copy_present_pages(std::byte* to, const char* from, std::uint64_t bytes) {
 
 bool program_is_alone(bool with_ours) {
     struct stat st{};
-    // A link for each thread, besides the two that every directory has.
+    // The directory has a link for each thread, besides the two that every directory has.
     return stat("/proc/self/task", &st) == 0 && st.st_nlink <= 3 + (with_ours ? 0 : own_threads());
 }
 
@@ -134,7 +136,7 @@ bool PageMover::open_uffd() {
         return true;
     }
     tried_ = true;
-    // With the privilege, faults from inside system calls of other threads wait as well.
+    // A privileged process gets a descriptor that also makes faults inside system calls wait.
     for (const auto& [flags, hold] :
          {std::pair{0, Hold::kAll}, std::pair{kUffdUserModeOnly, Hold::kUserOnly}}) {
         for (const std::uint64_t features : {kUffdFeatureShmemWp, std::uint64_t{0}}) {
@@ -162,7 +164,8 @@ bool PageMover::can_return() {
     return hold() != Hold::kNobody && can_return_;
 }
 
-/// A program may have closed our descriptor, and have got its number for something else.
+/// Makes a request to userfaultfd. The program may have closed our descriptor, and may have been
+/// given its number for another file, so a failure is tried once more with a new descriptor.
 bool PageMover::control(unsigned long request, void* argument) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (!open_uffd()) {
@@ -189,8 +192,8 @@ bool PageMover::share(Range& range, int protection) {
             return false;
         }
     }
-    // From here to the mmap below nobody may touch the range but the kernel: not even an
-    // allocation, whose memory could lie in it, nor this object, which may lie there itself.
+    // From here to the mmap below, this thread must not touch the range. So nothing is allocated,
+    // whose memory could lie there, and no member is read: this object may lie there itself.
     const int arena_fd = arena_.fd;
     std::byte* const place = arena_.base + range.off;
     const int uffd = uffd_;
@@ -215,7 +218,7 @@ bool PageMover::share(Range& range, int protection) {
                 kernel_call(SYS_mprotect, at, range.bytes, kReadWrite);
             }
         } else {
-            // Put the pages back where they were; the range holds nothing else yet.
+            // Puts the pages back where they were; nothing else is mapped there yet.
             move_mapping(at, range.bytes, 0, range.va);
         }
     }
@@ -241,7 +244,7 @@ void PageMover::fill_parked(const Range& range) const {
                 (found >= 0 && static_cast<std::uint64_t>(found) >= end)) {
                 break;
             }
-            if (found >= 0) {  // Else nobody tells, and all of it counts.
+            if (found >= 0) {  // Otherwise lseek does not say, and all of it is copied.
                 data = static_cast<std::uint64_t>(found);
                 hole =
                     std::min(end, static_cast<std::uint64_t>(lseek(arena_.fd, found, SEEK_HOLE)));

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Memory tier 1: private pages of the program become pages of the arena, and private pages again,
-// under its feet, while its other threads go on using them. No write is lost in either direction.
+// Memory tier 1: private pages of the program become pages of the arena, and later private pages
+// again, while its other threads go on using them. No write is lost in either direction.
 //
-// There: the pages are moved away to a place of ours (mremap DONTUNMAP), which makes every access
-// fault into userfaultfd and wait; then they are copied to the arena; then the arena is mapped
-// where they were, and the waiting threads are woken. The emptied private mapping stays parked.
-// Back: the arena's pages are write-protected (userfaultfd again), copied to the parked mapping,
-// and that is moved to where it came from, in one step. It is the program's own old mapping: it
-// melts together with its neighbours, and nothing tells that it was away.
+// To the arena: the pages are moved to another address (mremap with MREMAP_DONTUNMAP), so that
+// every access faults into userfaultfd and waits. They are copied to the arena, the arena is mapped
+// where they were, and the waiting threads are woken. The emptied private mapping is kept: it is
+// "parked".
+//
+// Back: the arena's pages are write-protected (userfaultfd again) and copied to the parked mapping,
+// which one mremap moves back to where it came from. It is the program's own old mapping: the
+// kernel merges it with its neighbours, and the program cannot see that it was away.
 
 #include <cstdint>
 
@@ -17,38 +19,42 @@
 
 namespace softib::live {
 
-/// Not for two threads at a time. Allocates no memory.
+/// Moves pages to the arena and back. Used by one thread at a time; allocates no memory.
 class PageMover {
   public:
     explicit PageMover(const Arena& arena) : arena_(arena) {}
 
-    /// The accesses that wait when they touch pages that are being moved.
+    /// Which accesses wait when they touch pages that are being moved.
     enum class Hold : std::uint8_t {
-        kAll,       ///< Everybody: threads of the program, and their system calls.
-        kUserOnly,  ///< Threads. A system call that touches such a page fails with EFAULT.
-        kNobody,
+        kAll,       ///< Accesses of the program's threads and of their system calls wait.
+        kUserOnly,  ///< Accesses of threads wait; system calls on the pages fail with EFAULT.
+        kNobody,    ///< No access waits: userfaultfd is not available.
     };
     Hold hold();
-    /// Whether pages can be brought back while other threads run (Linux 5.19).
+    /// Returns whether pages can be brought back while other threads run (Linux 5.19).
     bool can_return();
 
     struct Range {
-        std::uint64_t va;      ///< Whole pages of the program, inside one mapping,
-        std::uint64_t bytes;   ///< this many bytes.
-        std::uint64_t off;     ///< Their place in the arena.
-        std::uint64_t parked;  ///< Their private mapping. 0 before share(): the kernel chooses it.
+        std::uint64_t va;     ///< The address of the first page; all lie inside one mapping.
+        std::uint64_t bytes;  ///< The length of the range, in whole pages.
+        std::uint64_t off;    ///< The offset of the pages in the arena.
+        /// The address of the parked private mapping. If it is 0, share() lets the kernel choose
+        /// it.
+        std::uint64_t parked;
     };
 
-    /// Replaces private pages by fresh pages of the arena with the same bytes. Returns false if
-    /// nothing was changed.
+    /// Replaces private pages by fresh pages of the arena with the same bytes. Returns false, with
+    /// nothing changed, if it cannot.
     bool share(Range& range, int protection);
-    /// Makes them private again. Returns false if nothing was changed.
+    /// Replaces pages of the arena by the parked private mapping, with the same bytes. Returns
+    /// false, with nothing changed, if it cannot.
     bool give_back(const Range& range, int protection);
 
-    /// Copies the arena's pages to the parked mapping; those that do not exist read as zero.
+    /// Copies the arena's pages to the parked mapping. Skips pages that were never written: they
+    /// read as zero in both.
     void fill_parked(const Range& range) const;
 
-    /// In a forked child: the open file is about its parent.
+    /// Forgets the open userfaultfd, which in a forked child is about the parent.
     void forget() { uffd_ = -1; }
 
   private:
@@ -62,12 +68,12 @@ class PageMover {
     bool tried_ = false;
 };
 
-/// Whether this thread is the only one of the program; `with_ours`: and softib has none there
-/// either.
+/// Returns whether the calling thread is the program's only thread. Threads that softib has started
+/// in the program count only if `with_ours`.
 bool program_is_alone(bool with_ours);
 
-/// While it lives, this thread takes no signals but those of its own faults: a handler could touch
-/// pages that only this thread brings back.
+/// Blocks all signals of this thread while it lives, except those of its own faults: a handler
+/// could touch pages that only this thread brings back.
 class QuietSignals {
   public:
     QuietSignals();
@@ -82,7 +88,7 @@ class QuietSignals {
 /// MADV_DONTNEED_LOCKED of <sys/mman.h>, absent from older headers.
 inline constexpr int kDontNeedLocked = 24;
 
-/// Empties a private mapping of ours, whatever flags it has from the program.
+/// Drops the pages of a private mapping, even if the program has locked them (mlock).
 void drop_pages(std::uint64_t at, std::uint64_t bytes);
 
 }  // namespace softib::live

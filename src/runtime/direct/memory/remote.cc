@@ -15,9 +15,10 @@ namespace softib::live {
 
 namespace {
 
-/// The shared extent that holds addr, or the gap up to the next one.
+/// The part of a region from some address to the end of the shared extent there, or to the next
+/// shared extent.
 struct Stretch {
-    std::byte* shared;  ///< nullptr: private memory of the owner.
+    std::byte* shared;  ///< Its place in the arena; nullptr if it is in no shared extent.
     std::uint64_t bytes;
 };
 
@@ -45,7 +46,8 @@ Stretch stretch_at(const Arena& arena, const MrShared& mr, std::uint64_t addr,
     return {shared, next - addr};
 }
 
-/// Copies [0, length) of something, if it is large with the help of other threads. 0 or errno.
+/// Calls copy(begin, end) for [0, length); for parts of it, in several threads, if it is large.
+/// Returns 0 or an errno value.
 template <typename Copy>
 int in_pieces(Process& process, std::uint64_t length, Copy&& copy) {
     if (length >= CopyTeam::kBytesMin) {
@@ -69,7 +71,8 @@ bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char
     return true;
 }
 
-/// Copies by way of a mapping of the other process's memory. Returns false if there can be none.
+/// Copies by a mapping of the owner's memory. Returns false if it cannot be mapped, or if its file
+/// has been truncated.
 bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool write, std::uint64_t va,
                 char* data, std::uint64_t length) {
     const Mappings::Use mapping = process.shared_mappings->use(owner, piece);
@@ -83,18 +86,18 @@ bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool writ
         copy_addressed(process, to, from, length);
         return true;
     }
-    // The owner's program may cut the file short.
+    // The owner's program may truncate the file.
     return in_pieces(process, length, [&](std::uint64_t begin, std::uint64_t end) {
                return copy_guarded(to + begin, from + begin, end - begin, at, length) ? 0 : EFAULT;
            }) == 0;
 }
 
-/// Memory of another process at its virtual address, by system call or by its helper.
+/// Copies by system call, or by the owner's helper thread. `va` is the owner's virtual address.
 bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
                std::uint64_t length) {
     const ProcSlot& slot = process.arena.proc(mr.owner);
     if (mr.rest_tier != Tier::kHelper && slot.pid_namespace == process.slot->pid_namespace) {
-        // The pid could by now be another process's.
+        // If the owner has ended, the kernel may have given its pid to another process.
         if (!owner_alive(process.arena, mr.owner)) {
             return false;
         }
@@ -118,7 +121,7 @@ bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t v
     return by_helper(process, mr.owner, write, va, data, length);
 }
 
-/// How far it is from an address that is in no piece to the next one.
+/// Returns the bytes from an address that is in no piece to the next piece, at most `length`.
 std::uint64_t bytes_to_piece(const Arena& arena, const MrShared& mr, std::uint64_t va,
                              std::uint64_t length) {
     const auto* pieces = arena.at<const PeerPiece>(mr.pieces_off);
@@ -130,7 +133,7 @@ std::uint64_t bytes_to_piece(const Arena& arena, const MrShared& mr, std::uint64
     return length;
 }
 
-/// Memory of the owner at its virtual address.
+/// Copies memory that is not in the arena. `va` is the owner's virtual address.
 bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
                 std::uint64_t length) {
     if (mr.owner == process.owner) {
@@ -216,8 +219,8 @@ bool owner_gone(const Process& process, Owner owner) {
     if (slot.pid_namespace != process.slot->pid_namespace) {
         return false;
     }
-    // Its memory goes before its locks do. Nothing is mapped at the bottom: EFAULT is a sign of
-    // life.
+    // The kernel frees a process's memory before it releases its locks. Nothing is mapped at
+    // address 1, so a live process gives EFAULT.
     char byte = 0;
     iovec local{&byte, 1};
     iovec remote{reinterpret_cast<void*>(std::uintptr_t{1}), 1};
@@ -225,8 +228,8 @@ bool owner_gone(const Process& process, Owner owner) {
            errno == ESRCH;
 }
 
-// A sanitizer does not see the order between the owner's threads and the peer whose request this
-// is, which may come from another process.
+// Not checked by the thread sanitizer, which does not see the order between the owner's threads and
+// a peer in another process.
 __attribute__((no_sanitize("thread"))) std::uint64_t execute_atomic(void* word, bool compare_swap,
                                                                     std::uint64_t compare_add,
                                                                     std::uint64_t swap) {

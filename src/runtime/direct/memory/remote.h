@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Reading and writing memory behind a key, wherever it is: straight in the arena (tier 1), by a
-// system call into the owner's address space (tier 2), by asking the owner's helper (tier 3), or by
-// a GPU's copy (gpu/memory.h). Callers have checked key, rights and bounds; they hold a hazard on
-// the owner.
+// Reads and writes registered memory of any process: directly in the arena (tier 1), by a system
+// call into the owner's address space (tier 2), by a call to the owner's helper thread (tier 3), by
+// a mapping of the owner's shared memory (shared_memory.h), or by a copy of a GPU (gpu/memory.h).
+// Callers have checked key, access rights and bounds, and hold a hazard on the owner.
 
 #include <sched.h>
 #include <sys/types.h>
@@ -20,7 +20,8 @@ namespace softib::live {
 
 class Process;
 
-/// Checks a key for [addr, addr + length) and returns its entry, or nullptr.
+/// Returns the entry of an L_Key or R_Key; nullptr if the key is not valid, is of another
+/// protection domain, lacks one of the `access` rights, or does not cover [addr, addr + length).
 inline const MrShared* find_key(const Arena& arena, std::uint32_t key, std::uint32_t pd,
                                 std::uint64_t addr, std::uint64_t length, std::uint32_t access) {
     const std::uint32_t index = key >> 8;
@@ -39,7 +40,8 @@ inline const MrShared* find_key(const Arena& arena, std::uint32_t key, std::uint
     return &mr;
 }
 
-/// The arena's address of a range that lies whole in the main extent, else nullptr.
+/// Returns where the arena has [addr, addr + length) of a region, if the range lies whole in the
+/// region's largest shared extent; otherwise nullptr.
 inline std::byte* shared_address(const Arena& arena, const MrShared& mr, std::uint64_t addr,
                                  std::uint64_t length) {
     if (addr >= mr.ext_begin && addr + length <= mr.ext_end) [[likely]] {
@@ -48,9 +50,9 @@ inline std::byte* shared_address(const Arena& arena, const MrShared& mr, std::ui
     return nullptr;
 }
 
-// `from_gpu`, `to_gpu`: this process's memory is a GPU's.
-// Return false if the owner's memory could not be reached: the process is gone or unmapped it, or
-// (errno is ETIMEDOUT) its helper thread does not answer.
+// The general cases, for memory that shared_address() does not give. `from_gpu`, `to_gpu`: the
+// memory of this process is a GPU's. They return false if the owner's memory could not be reached:
+// the owner is gone or has unmapped it, or (errno is ETIMEDOUT) its helper thread does not answer.
 bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
                        std::uint64_t length, bool from_gpu);
 bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, void* to,
@@ -58,7 +60,7 @@ bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, 
 bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
                         std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
 
-/// Between memory that this process can address; CopyTeam::kBytesMin and more.
+/// Copies CopyTeam::kBytesMin or more bytes between memory that this process can address.
 void copy_large(Process& process, void* to, const void* from, std::uint64_t length);
 
 inline void copy_addressed(Process& process, void* to, const void* from, std::uint64_t length) {
@@ -69,10 +71,11 @@ inline void copy_addressed(Process& process, void* to, const void* from, std::ui
     }
 }
 
-/// Whether a process ended, also while the kernel is still taking it apart.
+/// Returns whether a process has ended, also while the kernel is still freeing what it had.
 bool owner_gone(const Process& process, Owner owner);
 
-/// Executed by whoever can address the word.
+/// Executes an atomic operation on a word that the calling process can address. Returns the value
+/// before.
 std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compare_add,
                              std::uint64_t swap);
 
@@ -97,12 +100,13 @@ inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr
     return remote_read_slow(process, mr, addr, to, length, to_gpu);
 }
 
-/// Runs a copy by system call between this process's memory and the owner's, again where one of the
-/// two was swapping pages under it: the kernel then finds nothing there, or has taken hold of the
-/// old page. 0 or errno.
+/// Runs a copy by system call between the memory of this process and of the owner. Repeats it if
+/// one of the two was swapping pages meanwhile, because the kernel may have found no page there, or
+/// the old one. Returns 0 or an errno value.
 template <typename Fn>
 int copy_by_system(const ProcSlot& self, const ProcSlot& owner, std::uint64_t length, Fn&& copy) {
-    constexpr std::uint32_t kTriesMax = 1'000'000;  // Its owner may have died half-way.
+    // Limited, because the owner may have died in the middle of a swap.
+    constexpr std::uint32_t kTriesMax = 1'000'000;
     const auto moving = [](const ProcSlot& slot, std::uint32_t before) {
         return before % 2 != 0 || slot.page_swaps.load(std::memory_order_seq_cst) != before;
     };
@@ -113,7 +117,7 @@ int copy_by_system(const ProcSlot& self, const ProcSlot& owner, std::uint64_t le
         if (moved < 0 && errno != EFAULT) {
             return errno;
         }
-        // Also what succeeded may have gone to a page that was just being left.
+        // A copy that succeeded may also have gone to a page that was just being replaced.
         const bool done = moved == static_cast<ssize_t>(length);
         if (i == kTriesMax || (!moving(owner, owners) && !moving(self, ours))) {
             return done ? 0 : EFAULT;

@@ -18,7 +18,7 @@ namespace softib::live {
 
 namespace {
 
-/// The path of one file, or a descriptor that the program has: is it this mapping's?
+/// Returns whether an open file is the one behind a mapping.
 bool is_behind(int fd, const Vma& vma) {
     struct stat st{};
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == vma.inode &&
@@ -39,7 +39,7 @@ int copy_of_an_open_one(const Vma& vma) {
     int found = -1;
     while (const dirent* entry = open_files != nullptr ? readdir(open_files) : nullptr) {
         const int fd =
-            std::atoi(entry->d_name);  // 0 for "." and "..": another look at it is harmless.
+            std::atoi(entry->d_name);  // 0 for "." and "..": to check descriptor 0 is harmless.
         const int flags = fcntl(fd, F_GETFL);
         if (flags != -1 && (flags & O_ACCMODE) == O_RDWR && is_behind(fd, vma)) {
             found = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -120,8 +120,8 @@ void SharedMapper::make(Owner owner, const PeerPiece& piece, Mapping& mapping) {
         return;
     }
     struct stat st{};
-    // A mapping may be longer than its file, and a thread that touches the rest gets SIGBUS: we
-    // must not.
+    // A mapping may be longer than its file, and an access beyond the end raises SIGBUS: such a
+    // mapping is refused.
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         piece.file_offset + piece.bytes <= static_cast<std::uint64_t>(st.st_size)) {
         void* const at = mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,

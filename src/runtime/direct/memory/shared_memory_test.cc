@@ -63,7 +63,7 @@ struct SharedMemory : testing::Test {
     char* memory = nullptr;
 };
 
-/// For tests that need the file behind a mapping: the kernel may keep it from us.
+/// For tests that must open the file behind an anonymous mapping, which needs a privilege.
 struct OpenSharedMemory : SharedMemory {
     void SetUp() override {
         SharedMemory::SetUp();
@@ -137,7 +137,7 @@ TEST_F(OpenSharedMemory, WhatIsLongerThanItsFileIsNotMapped) {
     munmap(grown, 2 * kPageBytes);
 }
 
-/// A memfd of the program's, mapped; by whoever may open nothing else.
+/// A memfd that the program has open and mapped. An unprivileged process can export it too.
 struct File {
     File() {
         EXPECT_EQ(ftruncate(fd, kBytes), 0);
@@ -157,7 +157,7 @@ TEST_F(SharedMemory, AFileThatTheProgramHasOpenIsMapped) {
     const auto pieces = added(file.at + 100, 1000);
     ASSERT_EQ(pieces.size(), 1U);
     EXPECT_EQ(pieces[0].kind, PeerPiece::kNamedFile);
-    EXPECT_NE(pieces[0].descriptor, file.fd);  // One of our own: the program may close its.
+    EXPECT_NE(pieces[0].descriptor, file.fd);  // A duplicate, since the program may close its own.
     const Mappings::Use use = mappings.use(kPeer, pieces[0]);
     ASSERT_TRUE(use);
     std::strcpy(file.at + 200, "hello");
@@ -205,7 +205,7 @@ TEST(BusGuardDeathTest, AnotherBusErrorEndsTheProgramAsItWould) {
     File file;
     ASSERT_EQ(ftruncate(file.fd, 0), 0);
     const auto ended = [](int status) {
-        // A sanitizer was there before us, and ends the program in its own way.
+        // A sanitizer's handler was installed before ours, and ends the program in its own way.
         return WIFSIGNALED(status) ? WTERMSIG(status) == SIGBUS : WEXITSTATUS(status) != 0;
     };
     EXPECT_EXIT(static_cast<void>(*const_cast<volatile char*>(file.at)), ended, "");

@@ -21,24 +21,24 @@ namespace softib::live {
 
 namespace {
 
-/// A stretch costs three mappings, and a process may have 65,530. Where the kernel tells of
-/// mappings only by listing them all, each makes every registration slower.
+/// The most stretches. A stretch costs three mappings, and a process may have 65,530. If the kernel
+/// can only list all mappings, each of them makes every registration slower.
 constexpr std::uint32_t kStretchesMax = 8192;
 constexpr std::uint32_t kStretchesMaxByText = 512;
 
-/// Bytes moved at a time: threads that touch them wait until they are moved, and they are in memory
-/// twice meanwhile.
+/// The most bytes moved at a time: meanwhile, threads that touch them wait, and they are in memory
+/// twice.
 constexpr std::uint64_t kStepBytes = std::uint64_t{4} << 20;
-/// A few pages come with the first fault.
+/// The smallest stretch whose pages are mapped at once; fewer pages are mapped by the first fault.
 constexpr std::uint64_t kPopulateBytesMin = 16 * kPageBytes;
 constexpr std::uint64_t kPopulateBytesMax = std::uint64_t{16} << 20;
 
 constexpr std::uint64_t kOrphanBytesMax = std::uint64_t{64} << 20;
 
-// From newer <sys/mman.h>.
+// MADV_COLLAPSE of <sys/mman.h>, absent from older headers.
 constexpr int kCollapse = 25;
 
-/// By number: what the program put before madvise() is not for us.
+/// Calls madvise by number, so that no hook of the program sees it.
 int advise_really(std::uint64_t begin, std::uint64_t end, int advice) {
     return static_cast<int>(kernel_call(SYS_madvise, begin, end - begin, advice));
 }
@@ -149,7 +149,7 @@ std::optional<SwappedPages::Part> SwappedPages::find(std::uint64_t va, std::uint
     if (next != 0 && holds(stretches_[next - 1])) {
         return part(stretches_[next - 1]);
     }
-    // The program has moved it.
+    // The program has moved the stretch to another address.
     const std::span all(stretches_, count_);
     if (const auto found = std::find_if(all.begin(), all.end(), holds); found != all.end()) {
         return part(*found);
@@ -158,8 +158,9 @@ std::optional<SwappedPages::Part> SwappedPages::find(std::uint64_t va, std::uint
     return lost != lost_.end() ? std::optional(part(*lost)) : std::nullopt;
 }
 
-/// Moves a stretch to the arena and enters it into the list under one lock, so that a thread that
-/// gets the lock finds pages and list in agreement.
+/// Moves a stretch to the arena, as much of it as possible, and enters it into the list. Holds the
+/// lock for both, so that a thread that gets the lock finds pages and list in agreement. Returns
+/// false if nothing was moved.
 bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
     const std::lock_guard guard(lock_);
     ++moves_;
@@ -183,7 +184,8 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
         const bool moved = mover_.share(step, protection);
         process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         if (!moved) {
-            // Another thread may have taken what was reserved for this step.
+            // Unmaps what was reserved for later steps only: another thread may have mapped
+            // something at the place of this step.
             if (wanted > kStepBytes) {
                 const std::uint64_t rest = range.bytes + step.bytes;
                 kernel_call(SYS_munmap, range.parked + rest, wanted - rest);
@@ -292,8 +294,9 @@ bool SwappedPages::give_back(Stretch& stretch) {
     return true;
 }
 
-/// Each step looks first whether the program still has our pages there. What is not ours any more
-/// stays as it is.
+/// Gives the pages of a stretch back, step by step. Each step first looks whether the program still
+/// has the stretch's arena pages there; whatever else it has mapped there stays. Returns false if
+/// some pages could not be given back now.
 bool SwappedPages::give_back_locked(Stretch& stretch) {
     const std::lock_guard guard(lock_);
     ++moves_;
@@ -311,7 +314,7 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
         Vma parked{};
         if (!space_.first(range.va, end, vma)) {
             if (errno != 0) {
-                return false;  // Nobody tells.
+                return false;  // The kernel does not say what is mapped.
             }
             gone = range.bytes;
         } else if (vma.begin > range.va) {
@@ -325,8 +328,8 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
             advance(gone);
             continue;
         }
-        // Before Linux 6.17 one mapping is moved at a time, and an attempt at two unmaps the
-        // target.
+        // Before Linux 6.17, mremap moves only one mapping at a time, and an attempt to move two
+        // unmaps the target.
         if (!space_.first(range.parked, range.parked + range.bytes, parked) ||
             parked.begin > range.parked) {
             return false;
@@ -340,7 +343,7 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
         if (!moved) {
             return false;
         }
-        if (step.bytes != stretch.bytes) {  // Else retire() does it.
+        if (step.bytes != stretch.bytes) {  // Otherwise retire() frees the pages.
             fallocate(process_.arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                       static_cast<off_t>(step.off), static_cast<off_t>(step.bytes));
         }
@@ -349,7 +352,8 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
     return true;
 }
 
-/// The arena has its pages back once no mapping shows them.
+/// Gives the arena its pages back, or keeps them as an orphan while the program may still have them
+/// mapped.
 void SwappedPages::retire(const Stretch& stretch) {
     if (!stretch.elsewhere) {
         process_.memory.release_pages(stretch.off, stretch.bytes);
@@ -380,8 +384,8 @@ void SwappedPages::collect_orphans() {
     });
 }
 
-/// Calls `part` for what of [begin, end) lies in a stretch (with its range) and for what lies
-/// between (with nullptr), in order. Returns the first result that is not 0.
+/// Calls part(first, last, range) for each part of [begin, end), in order: `range` is that of the
+/// stretch that the part lies in, or nullptr. Returns the first result that is not 0.
 template <typename Fn>
 int SwappedPages::for_each_part(std::uint64_t begin, std::uint64_t end, Fn&& part) const {
     std::uint32_t i = upper_bound(begin);
@@ -409,7 +413,8 @@ int SwappedPages::for_each_part(std::uint64_t begin, std::uint64_t end, Fn&& par
     return begin < end ? part(begin, end, nullptr) : 0;
 }
 
-/// Makes the bytes zero: there, for peers, and in the copy that a fork may just have made.
+/// Makes [begin, end) of a stretch read as zero: in the arena, and in the parked mapping, which may
+/// have been filled for a fork.
 void SwappedPages::punch(std::uint64_t begin, std::uint64_t end, const PageMover::Range& range) {
     const std::uint64_t delta = begin - range.va;
     fallocate(process_.arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -423,15 +428,16 @@ bool SwappedPages::meets_any(std::uint64_t begin, std::uint64_t end) const {
            }) != 0;
 }
 
-/// What the kernel has done to the whole range (`result`), done to what lies in stretches as if
-/// they were private memory.
+/// Applies an advice to the parts of [begin, end) that lie in stretches, as if they were private
+/// memory. `result` is what the kernel has answered for the whole range. Returns the result for the
+/// program.
 int SwappedPages::advise_parts(std::uint64_t begin, std::uint64_t end, int advice, int result) {
     using Range = PageMover::Range;
     switch (advice) {
         case MADV_DONTNEED:
         case kDontNeedLocked:
             if (result == 0) {
-                // Again for what was on its way while it was done first.
+                // Repeated for pages that were being moved at the first time.
                 advise_really(begin, end, advice);
                 for_each_part(begin, end, [&](auto first, auto last, const Range* range) {
                     if (range != nullptr) {
@@ -461,7 +467,7 @@ int SwappedPages::advise_parts(std::uint64_t begin, std::uint64_t end, int advic
                 if (range == nullptr) {
                     return advise_really(first, last, advice);
                 }
-                advise_really(first, last, advice);  // If the arena's pages can.
+                advise_really(first, last, advice);  // May fail for the arena's pages.
                 const std::uint64_t parked = range->parked + (first - range->va);
                 return advise_really(parked, parked + (last - first), advice);
             });
@@ -481,7 +487,7 @@ int SwappedPages::advise(std::uint64_t begin, std::uint64_t length, int advice, 
         met = meets_any(begin, end);
     }
     if (met && advice == MADV_REMOVE) {
-        errno = EINVAL;  // Not for private memory.
+        errno = EINVAL;  // As for private memory.
         return -1;
     }
     const int result = really(reinterpret_cast<void*>(begin), length, advice);
@@ -507,10 +513,11 @@ void SwappedPages::after_fork_in_parent() {
     }
 }
 
-/// Brings the copies that the parent has just filled to where their originals are, piece by piece
-/// as both have been split. What the program has there instead stays.
+/// Moves the parked mappings, which the parent has just filled, to where the arena pages are
+/// mapped. Either may have been split, so this goes piece by piece. Whatever else the program has
+/// mapped there stays.
 void SwappedPages::after_fork_in_child() {
-    new (&lock_) std::mutex;  // Another thread of the parent's may have held it.
+    new (&lock_) std::mutex;  // Another thread of the parent may have held it.
     space_.forget();
     mover_.forget();
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -520,8 +527,8 @@ void SwappedPages::after_fork_in_child() {
             Vma vma{};
             Vma parked{};
             const std::uint64_t delta = at - range.va;
-            // If we cannot tell (no descriptor is left) we take it for ours: better than shared
-            // memory.
+            // If the kernel does not say (no descriptor is left), the pages are taken for the
+            // stretch's: otherwise the child would share memory with its parent.
             const bool told = space_.first(at, end, vma) || errno == 0;
             if (told && vma.end == 0) {
                 break;

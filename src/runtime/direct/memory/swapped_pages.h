@@ -2,12 +2,13 @@
 #pragma once
 
 // The stretches of this program's memory whose pages are arena pages while a region lies on them.
-// For the program they stay ordinary private memory: it can drop them (madvise), move them
-// (mremap), fork, and have them back as they were when the last region is gone.
+// For the program they stay ordinary private memory: it can drop them (madvise), move them (mremap)
+// and fork, and it has its own pages back when the last region is gone.
 //
-// Threads: MemoryMap's mutex guards everything but the list of stretches and what is done to pages;
-// those have a lock of their own, under which nothing allocates. An allocator that calls madvise
-// while others wait for it takes only that one.
+// Thread rule: the caller holds MemoryMap's mutex, except in advise(). The list of stretches and
+// the pages themselves have a lock of their own, under which nothing allocates memory: an allocator
+// that calls madvise() takes only that lock, so it never waits for a thread that waits for the
+// allocator.
 
 #include <cstdint>
 #include <mutex>
@@ -24,16 +25,17 @@ class Process;
 
 class SwappedPages {
   public:
-    /// Names a stretch for as long as somebody holds it.
+    /// The name of a stretch, valid as long as a region holds the stretch.
     struct Name {
         std::uint64_t va;
         std::uint64_t off;
         bool operator==(const Name&) const = default;
     };
+    /// The part of a stretch from some address on.
     struct Part {
         Name name;
-        std::uint64_t off;    ///< Offset in the arena of the address that was asked for.
-        std::uint64_t bytes;  ///< From there on.
+        std::uint64_t off;    ///< The arena offset of the part's first byte.
+        std::uint64_t bytes;  ///< The length of the part.
     };
 
     explicit SwappedPages(Process& process);
@@ -42,26 +44,32 @@ class SwappedPages {
 
     AddressSpace& space() { return space_; }
 
-    /// Swaps what it can of [begin, end), whole pages inside a private mapping, from `begin` on.
+    /// Swaps [begin, end), or as much of it from `begin` on as it can, for arena pages. The range
+    /// is whole pages inside the private mapping `vma`. Returns std::nullopt if nothing was
+    /// swapped.
     std::optional<Part> share(const Vma& vma, std::uint64_t begin, std::uint64_t end);
-    /// What lies at `va`, where the arena is mapped at `off`, up to `end` at most.
+    /// Returns the part of a stretch that lies at [va, end), where the program has arena offset
+    /// `off` mapped at `va`. Returns std::nullopt if that offset is in no stretch.
     std::optional<Part> find(std::uint64_t va, std::uint64_t off, std::uint64_t end) const;
 
+    /// Counts one more region on a stretch.
     void hold(const Name& name);
-    /// The last one to drop a stretch gives the program its private pages back, now or (if others
-    /// are at work on them) as soon as possible. `quiet`: no peer can still reach the arena's.
+    /// Counts one region less. With the last, gives the program its private pages back, now or, if
+    /// the pages cannot be moved now, at a later registration. `quiet`: no peer can still be
+    /// writing to the arena's pages; otherwise they are never given back.
     void drop(const Name& name, bool quiet);
-    /// Gives a stretch back at once, even if regions hold it: none does afterwards. Returns false
-    /// if that failed.
+    /// Takes a stretch away from the regions that hold it, and gives the program its private pages
+    /// back. Returns false if the pages could not be given back.
     bool take_away(const Name& name);
-    /// The stretches that meet [begin, end).
+    /// Returns the stretches that overlap [begin, end).
     std::vector<Name> meeting(std::uint64_t begin, std::uint64_t end) const;
 
-    /// madvise() of the program; `really` is what the C library does.
+    /// Does what the program's madvise() asks for. `really` is the next madvise(), as of the C
+    /// library.
     int advise(std::uint64_t begin, std::uint64_t length, int advice, Madvise* really);
 
-    // Around a fork; MemoryMap's mutex is held all the while. The child gets its own copy of every
-    // page as it is now. Not locked across the fork: a thread in advise() may hold an
+    // Called around a fork, so that the child gets its own copy of every page. MemoryMap's mutex is
+    // held across the fork; the lock of the list is not, because a thread in advise() may hold an
     // allocator's lock that the fork waits for.
     void before_fork();
     void after_fork_in_parent();
@@ -69,13 +77,14 @@ class SwappedPages {
 
   private:
     struct Stretch {
-        PageMover::Range range;  ///< What is still swapped of it.
-        std::uint64_t off;       ///< All that it has of the arena,
-        std::uint64_t bytes;     ///< and how much.
-        std::uint32_t holders;
-        bool stuck;      ///< A stopped peer may still write there: never given back.
-        bool elsewhere;  ///< Some of it is unmapped, or mapped where we do not know.
+        PageMover::Range range;  ///< The part that is still swapped.
+        std::uint64_t off;       ///< The arena offset of its first page.
+        std::uint64_t bytes;     ///< The length of its arena pages.
+        std::uint32_t holders;   ///< The number of regions that lie on it.
+        bool stuck;      ///< Never given back, because a stopped peer may still write to its pages.
+        bool elsewhere;  ///< Some of it is unmapped, or mapped at an address that we do not know.
     };
+    /// Arena pages of a former stretch that the program may still have mapped somewhere.
     struct Orphan {
         std::uint64_t off;
         std::uint64_t bytes;
@@ -103,12 +112,12 @@ class SwappedPages {
     AddressSpace space_;
     PageMover mover_;
     mutable std::mutex lock_;
-    Stretch* stretches_ = nullptr;  ///< By address; they do not overlap.
+    Stretch* stretches_ = nullptr;  ///< Sorted by address, without overlaps.
     std::uint32_t count_ = 0;
     std::uint32_t count_max_ = 0;
-    std::uint64_t moves_ = 0;    ///< Counts what was moved, there or back.
-    std::uint32_t waiting_ = 0;  ///< Stretches that nobody holds and that could not be given back.
-    std::vector<Stretch> lost_;  ///< Held still, but the program has mapped something else there.
+    std::uint64_t moves_ = 0;    ///< The number of moves of pages so far, to the arena or back.
+    std::uint32_t waiting_ = 0;  ///< Stretches that no region holds and that must be given back.
+    std::vector<Stretch> lost_;  ///< Held by regions, but the program has other mappings there now.
     std::vector<Orphan> orphans_;
     std::uint64_t orphan_bytes_ = 0;
 };

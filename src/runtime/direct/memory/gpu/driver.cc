@@ -48,7 +48,7 @@ std::optional<Driver> read_functions(void* lib) {
 }  // namespace
 
 const Driver* loaded_driver() {
-    // No lock of ours: a fork would leave it locked in the child.
+    // Without a lock, which a fork could leave locked in the child.
     static std::atomic<const Driver*> known{nullptr};
     static std::atomic<bool> unfit{false};
     const Driver* driver = known.load(std::memory_order_acquire);
@@ -57,9 +57,9 @@ const Driver* loaded_driver() {
     }
     void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-        return nullptr;  // Not yet, perhaps.
+        return nullptr;  // The program may load it later.
     }
-    // The library stays open: its functions are now ours to call.
+    // The library stays open, because its functions are called from now on.
     const std::optional<Driver> functions = read_functions(library);
     if (!functions) {
         unfit.store(true, std::memory_order_relaxed);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The functions of the GPU driver that are needed, as a table: that of libcuda where the program
-// has loaded it, another in tests. Nothing here loads the driver, so that a program without a GPU
-// never meets it. Names, numbers and structures are those of the driver's public interface.
+// The functions of the GPU driver that we need, as a table: those of libcuda if the program has
+// loaded it, others in tests. Nothing here loads libcuda, so a program without a GPU never has it.
+// Numbers and structures are those of the driver's public interface (cuda.h).
 
 #include <cstddef>
 #include <cstdint>
 
 namespace softib::live::gpu {
 
-/// In the program's address space, GPU or host: the driver tells them apart by the number.
+/// An address of GPU or host memory: the program has one address space for both.
 using Address = std::uint64_t;
 using Context = void*;
 using Stream = void*;
-/// Physical memory of the driver's virtual memory management.
+/// A handle of physical memory that was allocated by cuMemCreate.
 using Allocation = std::uint64_t;
 
 struct Uuid {
@@ -26,11 +26,11 @@ struct IpcHandle {
     char bytes[64];
 };
 
-/// A device that may use a mapping, and how.
+/// How a device may access a mapping (CUmemAccessDesc).
 struct Access {
-    int location_type = 1;  ///< A device.
+    int location_type = 1;  ///< CU_MEM_LOCATION_TYPE_DEVICE.
     int device = 0;
-    int rights = 3;  ///< To read and write.
+    int rights = 3;  ///< CU_MEM_ACCESS_FLAGS_PROT_READWRITE.
 };
 
 inline constexpr int kOk = 0;
@@ -46,22 +46,22 @@ inline constexpr unsigned kHostPortable = 1;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr int kHandleFileDescriptor = 1;
 
-/// Each returns kOk or an error of the driver.
+/// The driver's functions. Each returns kOk or an error number of the driver.
 struct Driver {
     int (*device_count)(int* count);
     int (*device_uuid)(Uuid* uuid, int device);
     int (*primary_retain)(Context* context, int device);
-    /// The new context is also made current.
+    /// Creates a context and makes it current.
     int (*context_create)(Context* context, unsigned flags, int device);
     int (*context_push)(Context context);
     int (*context_pop)(Context* context);
-    /// Sets the calling thread's mode of recording work into graphs, and returns the one before.
+    /// Exchanges the calling thread's mode of capturing work into graphs for `*mode`.
     int (*capture_mode)(int* mode);
     int (*stream_create)(Stream* stream, unsigned flags);
     int (*stream_wait)(Stream stream);
     int (*copy)(Address to, Address from, std::size_t bytes, Stream stream);
 
-    /// Pins memory of the host, which makes copies fast. nullptr: this driver does not.
+    /// Pins memory of the host, which makes copies fast. nullptr if this driver cannot.
     int (*host_register)(void* at, std::size_t bytes, unsigned flags);
 
     int (*pointer_attribute)(void* value, int attribute, Address at);
@@ -85,7 +85,7 @@ struct Driver {
     int (*set_access)(Address at, std::size_t bytes, const Access* access, std::size_t count);
 };
 
-/// The driver this program has loaded; nullptr: it has none, or one that is too old.
+/// Returns the driver that this program has loaded; nullptr if it has none, or one that is too old.
 const Driver* loaded_driver();
 
 }  // namespace softib::live::gpu

@@ -10,7 +10,7 @@ bool Engine::is_gpu(Address at) const {
         type != kMemoryTypeDevice) {
         return false;
     }
-    // Managed memory moves between host and GPU: the host may address it.
+    // Managed memory moves between host and GPU, and the host can address it.
     return driver_.pointer_attribute(&managed, kPointerIsManaged, at) != kOk || managed == 0;
 }
 

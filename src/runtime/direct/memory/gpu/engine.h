@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Copies by the GPU. Each is over when the call returns: bytes are in place before any completion
-// is written, which is also all that a read after a write (NCCL's flush) asks for.
+// Copies by the GPU. A copy is over when the call returns: its bytes are in place before any
+// completion is written, which is also all that a read after a write (NCCL's flush) needs.
 //
-// They go on streams in a context of our own. A kernel may be running that waits for the very bytes
-// we copy, and in the program's context a copy can wait for that kernel: streams share the GPU's
-// queues, and a thread that loads a kernel holds the context's lock until all others have ended.
+// Copies run on streams in a context of our own, because a kernel of the program may be waiting for
+// the very bytes that we copy. In the program's context, the copy could wait for that kernel:
+// streams share the GPU's queues, and a thread that loads a kernel holds the lock of the context
+// until all running kernels have ended.
 
 #include <cstdint>
 #include <map>
@@ -23,23 +24,25 @@ class Engine {
 
     const Driver& driver() const { return driver_; }
 
-    /// Whether an address is memory of a GPU that the host cannot address.
+    /// Returns whether an address is memory of a GPU that the host cannot address.
     bool is_gpu(Address at) const;
-    /// This process's number for a device; -1: it does not see it.
+    /// Returns this process's number for a device; -1 if the process does not see the device.
     int device_with(const Uuid& uuid);
-    /// The context that the driver's run-time library uses for a device; nullptr: none to be had.
+    /// Returns a device's primary context, which the CUDA run-time library uses; nullptr if the
+    /// driver refuses.
     Context context_of(int device);
-    /// Ours, to copy in: it reaches all memory of the device. nullptr: no room for another one.
+    /// Returns our own context for copies, which reaches all memory of the device. Returns nullptr
+    /// if it cannot be created.
     Context copier_of(int device);
 
-    /// Pins memory of the host for copies in a context. It stays pinned; false: it is not.
+    /// Pins memory of the host for good, for copies in a context. Returns false if it cannot.
     bool pin(Context context, void* at, std::size_t bytes);
     /// Copies between GPU and GPU or GPU and host. Returns false if the driver refused.
     bool copy(Context context, Address to, Address from, std::uint64_t bytes);
 
-    /// Makes a context that of the calling thread, which may have another or none. A program may
-    /// be recording work into a graph at the time, in any thread: ours is none of that, and must
-    /// not spoil it.
+    /// Makes a context current in the calling thread while this object lives. Also relaxes the
+    /// thread's capture mode, so that our calls do not invalidate a graph that the program is
+    /// capturing in any thread. Converts to false if the driver refused.
     class Current {
       public:
         Current(const Driver& driver, Context context)
@@ -72,9 +75,9 @@ class Engine {
 
     const Driver& driver_;
     std::mutex mutex_;
-    std::map<int, Context> contexts_;  ///< By device.
-    std::map<int, Context> copiers_;
-    std::map<Context, std::vector<Stream>> streams_;  ///< Not in use.
+    std::map<int, Context> contexts_;                 ///< Primary contexts, by device.
+    std::map<int, Context> copiers_;                  ///< Our contexts for copies, by device.
+    std::map<Context, std::vector<Stream>> streams_;  ///< Streams that no copy is using.
 };
 
 }  // namespace softib::live::gpu

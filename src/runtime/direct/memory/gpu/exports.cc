@@ -12,11 +12,12 @@ namespace softib::live::gpu {
 
 namespace {
 
-constexpr std::uint64_t kStepBytes = 512;  ///< The driver's allocations begin at multiples of it.
+constexpr std::uint64_t kStepBytes = 512;  ///< The driver's allocations are aligned to this.
 
 }  // namespace
 
-/// Finds out how a peer can map the allocation.
+/// Exports an allocation, and notes in `piece` how a peer can map it. Returns false if the driver
+/// cannot export it.
 bool Exports::share(PeerPiece& piece) const {
     const Driver& driver = engine_.driver();
     Allocation allocation = 0;
@@ -58,7 +59,7 @@ const Exports::Export* Exports::find_or_add(Address at, int& error) {
     if (driver.pointer_attribute(&device, kPointerDevice, at) != kOk) {
         return nullptr;
     }
-    // Memory of no context in particular: that of the run-time library will do.
+    // Memory that belongs to no context is exported in the device's primary context.
     if (driver.pointer_attribute(&context, kPointerContext, at) != kOk || context == nullptr) {
         context = engine_.context_of(device);
     }

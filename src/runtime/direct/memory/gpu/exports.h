@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// GPU memory of this process that peers may map: one export for each of the driver's allocations,
-// however many regions lie in it. Memory from cuMemAlloc has a handle that any process may open;
-// memory of the driver's virtual memory management is a file descriptor, which a peer takes from
-// this process. Memory that can be shared in neither way is reached by the owner alone.
+// GPU memory of this process that peers may map: one export for each allocation of the driver,
+// however many regions lie in it. An allocation by cuMemAlloc is exported as an IPC handle, which
+// any process may open; one by cuMemCreate is exported as a file descriptor, which a peer takes
+// from this process. Memory that can be exported in neither way is accessed by its owner alone.
 
 #include <cstdint>
 #include <map>
@@ -21,21 +21,23 @@ class Exports {
   public:
     explicit Exports(Engine& engine) : engine_(engine) {}
 
-    /// Whether an address is memory of a GPU that the host cannot address.
+    /// Returns whether an address is memory of a GPU that the host cannot address.
     bool is_gpu(Address at) const { return engine_.is_gpu(at); }
 
-    /// Makes [at, at + length) reachable and says how, allocation by allocation. Returns 0, EFAULT
-    /// (some of it is no GPU memory) or EIO (the driver refused). Programs register whole pages:
-    /// what lies in the first or last of them outside every allocation is left out.
+    /// Exports [at, at + length) and adds a piece for each allocation in it, which says how peers
+    /// reach the allocation. Returns 0, EFAULT (some of the range is no GPU memory) or EIO (the
+    /// driver refused). Programs register whole pages, so up to a page that lies in no allocation
+    /// is left out.
     int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
     void remove(std::span<const PeerPiece> pieces);
 
-    /// The context to copy in where an exported address takes part; nullptr: not exported.
+    /// Returns our context for copies to and from an exported address; nullptr if the address is
+    /// not exported.
     Context copier_at(Address at);
 
   private:
     struct Export {
-        PeerPiece piece;  ///< How to map the whole allocation.
+        PeerPiece piece;  ///< Says how a peer maps the whole allocation.
         Context copier;
         std::uint32_t uses;
     };
@@ -46,7 +48,7 @@ class Exports {
 
     Engine& engine_;
     std::mutex mutex_;
-    std::map<Address, Export> exports_;  ///< By where the allocation begins.
+    std::map<Address, Export> exports_;  ///< By the address at which the allocation begins.
     std::uint64_t number_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What peers are told of GPU memory, what they map, and when they stop; with a driver for tests.
+// Tests what peers are told of GPU memory, what they map, and when they unmap it, with the driver
+// for tests.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -129,7 +130,7 @@ TEST_F(Gpu, WholePagesMayReachBeyondTheAllocation) {
     EXPECT_EQ(pieces[0].end, at + 5000);
     exports.remove(pieces);
     added(at, 5000 + 2 * 4096 + 512, EFAULT);
-    EXPECT_EQ(exports.copier_at(at), nullptr);  // Nothing is left of the refused one.
+    EXPECT_EQ(exports.copier_at(at), nullptr);  // The refused registration leaves no export.
 }
 
 struct GpuPeer : Gpu {
@@ -243,7 +244,7 @@ TEST_F(GpuPeer, ALookBeforeTheKeysOfTheDeadHaveGoneIsNotTheLast) {
     auto& tiers = arena().proc(kPeer).regions_by_tier;
     tiers[static_cast<std::size_t>(Tier::kGpu)] = 1;
     arena().mr_batches[kRegion / kBatchEntries] = kPeer;
-    arena().header->death_generation.fetch_add(1);  // As reclaim() does first.
+    arena().header->death_generation.fetch_add(1);  // The first thing that reclaim() does.
     mappings.give_up_stale();
     EXPECT_EQ(mapped_here(), 1);
     arena().header->death_generation.fetch_sub(1);
@@ -257,7 +258,7 @@ TEST_F(GpuPeer, AnotherProcessInTheSameSlotIsAnotherOwner) {
     static_cast<void>(mappings.use(kPeer, piece));
     arena().proc(kPeer).instance = 4;
     static_cast<void>(mappings.use(kPeer, piece));
-    EXPECT_EQ(mapped_here(), 1);  // The old one was given up on the way.
+    EXPECT_EQ(mapped_here(), 1);  // The second use() has given the old mapping up.
 }
 
 TEST_F(GpuPeer, WhatCannotBeMappedIsTheOwners) {

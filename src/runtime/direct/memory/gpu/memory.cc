@@ -66,8 +66,8 @@ int Memory::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces
     if (const int error = s->exports.add(at, length, pieces); error != 0) {
         return error;
     }
-    // What the driver does when it copies for the first time is better done now than while kernels
-    // wait for each other; and who cannot copy had better hear of it.
+    // Copies one byte now, because what the driver does for its first copy could block while
+    // kernels wait for each other. And a program whose GPU cannot copy learns it at registration.
     char byte = 0;
     if (!copy_own(pieces.front().begin, false, &byte, sizeof byte)) {
         s->exports.remove(pieces);
@@ -80,7 +80,7 @@ void Memory::remove(std::span<const PeerPiece> pieces) {
     state()->exports.remove(pieces);
 }
 
-/// Between exported memory of this process and any other memory that it can name.
+/// Copies between exported GPU memory of this process and any memory that this process can address.
 bool Memory::copy_own(Address at, bool write, void* data, std::uint64_t length) {
     State* const s = state();
     Context context = s == nullptr ? nullptr : s->exports.copier_at(at);
@@ -135,7 +135,7 @@ bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Add
            failed(EIO);
 }
 
-/// The region is the host's, the data a GPU's.
+/// Copies between a region of host memory and `data`, which is memory of a GPU.
 bool Memory::transfer_host_region(const MrShared& mr, bool write, std::uint64_t addr, void* data,
                                   std::uint64_t length) {
     const Address here = address_of(data);
@@ -188,7 +188,7 @@ bool Memory::atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
         const int error = serve_atomic(at, compare_swap, compare_add, swap, original);
         return error == 0 || failed(error);
     }
-    // The owner executes every atomic, because it has the lock.
+    // The owner executes every atomic operation, under a lock of its own.
     const std::uint64_t operand[2] = {compare_add, swap};
     return service_call(process_, mr.owner,
                         compare_swap ? ServiceCall::kCompareSwap : ServiceCall::kFetchAdd, at,

@@ -2,9 +2,9 @@
 #pragma once
 
 // GPU memory on the direct path (ADR 12). The process that posts a request moves the bytes, as for
-// host memory: it maps the peer's memory and has the GPU copy. Where it cannot (it has no driver,
-// cannot see the device or may not map the memory) the owner's helper thread copies to or from the
-// arena.
+// host memory: it maps the peer's memory and has the GPU copy. If it cannot (it has no driver, does
+// not see the device, or may not map the memory), the owner's helper thread copies between the GPU
+// and the arena.
 
 #include <atomic>
 #include <cstdint>
@@ -25,24 +25,27 @@ class Memory {
   public:
     explicit Memory(Process& process) : process_(process) {}
 
-    /// Whether the program has a GPU's driver at work.
+    /// Returns whether the program has loaded the driver of a GPU and sees a device.
     bool usable();
     bool is_gpu(Address at);
 
-    /// Exports [at, at + length) and says how peers can map it. 0 or an errno value.
+    /// Exports [at, at + length) and adds pieces, which say how peers reach it. Returns 0 or an
+    /// errno value.
     int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
     void remove(std::span<const PeerPiece> pieces);
 
-    /// Copies between a region and memory of this process, at least one of them on a GPU. Returns
-    /// false if the region could not be reached; errno as for host memory.
+    /// Copies between a region of any process and `data`, which is memory of this process; at least
+    /// one of the two is on a GPU. Returns false, with errno set as for host memory (remote.h), if
+    /// the region could not be reached.
     bool transfer(const MrShared& mr, bool write, std::uint64_t addr, void* data, bool data_on_gpu,
                   std::uint64_t length);
-    /// Atomic among requests; a kernel on the GPU may see it happen in two steps.
+    /// Executes an atomic operation. It is atomic with respect to other requests; a kernel on the
+    /// GPU may see it happen in two steps. Returns false, with errno set, if it failed.
     bool atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
                 std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
 
-    /// For peers that asked this process's helper: memory of its own at `at`, which is registered.
-    /// 0 or an errno value.
+    /// Copies between registered GPU memory of this process and `data`, for a peer that has called
+    /// this process's helper thread. Returns 0 or an errno value.
     int serve_copy(bool write, Address at, void* data, std::uint64_t length);
     int serve_atomic(Address at, bool compare_swap, std::uint64_t compare_add, std::uint64_t swap,
                      std::uint64_t& original);
@@ -75,7 +78,7 @@ class Memory {
 
     Process& process_;
     std::mutex mutex_;
-    std::atomic<State*> state_{nullptr};  ///< Made once, never freed: threads use it to the end.
+    std::atomic<State*> state_{nullptr};  ///< Never freed: threads use it until the process ends.
 };
 
 }  // namespace softib::live::gpu

@@ -25,7 +25,7 @@ enum class Origin : std::uint8_t { kAllocated, kMapped, kManaged, kOpened };
 
 struct Segment {
     std::size_t bytes;
-    char* shadow;  ///< nullptr: reserved only.
+    char* shadow;  ///< Where the host finds the bytes; nullptr if only addresses are reserved.
     int fd;
     Origin origin;
     bool shareable;
@@ -53,7 +53,8 @@ Counts g_counts;
 std::uint8_t g_device = 1;
 bool g_open_own = false;
 thread_local std::vector<Context> t_contexts;
-thread_local int t_capture_mode = 0;  ///< As of every thread: what may spoil a recording does.
+/// The thread's capture mode, at first "global": a call that may invalidate a captured graph fails.
+thread_local int t_capture_mode = 0;
 int g_primary = 0;
 std::atomic<bool> g_stuck{false};
 
@@ -87,7 +88,7 @@ std::map<Address, Segment>::iterator find(Address at) {
     return found;
 }
 
-/// Where the host finds the bytes: an address that is not a GPU's is the host's.
+/// Returns where the host finds the bytes at an address of a GPU or of the host.
 char* bytes_at(Address at) {
     const auto found = find(at);
     return found == g_segments.end() ? reinterpret_cast<char*>(at)
@@ -139,12 +140,12 @@ int capture_mode(int* mode) {
     return kOk;
 }
 
-/// Whether a call is allowed that needs a context.
+/// Returns whether a call that needs a context is allowed.
 bool in_context() {
     return !t_contexts.empty() && !(g_stuck && t_contexts.back() == &g_primary);
 }
 
-/// Also one that would spoil a recording.
+/// Returns whether a call is allowed that needs a context and would invalidate a captured graph.
 bool ready() {
     return in_context() && t_capture_mode == kCaptureRelaxed;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A GPU's driver for tests, on a machine that has none. Its memory is shared memory of the host
-// under addresses that the host cannot use, so that code that forgets to copy by the driver
-// crashes; a copy happens when its stream is waited for, not before; and what needs a current
-// context fails without one. Memory goes to other processes as with the real driver: by handle, or
-// by descriptor.
+// A GPU driver for tests on a machine that has no GPU. Its memory is shared memory of the host at
+// addresses that the host cannot use, so that code that forgets to copy by the driver crashes. A
+// copy happens when its stream is waited for, not before. A call that needs a current context fails
+// without one. Other processes map the memory as with the real driver: by handle or by descriptor.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,22 +13,23 @@
 
 namespace softib::live::gpu::test {
 
-/// All functions of the table below.
+/// Returns the table of this driver's functions.
 const Driver* driver();
 
-/// As cuMemAlloc does; 0: no more memory.
+/// Allocates memory as cuMemAlloc does. Returns 0 if there is none left.
 Address allocate(std::size_t bytes);
-/// As cuMemCreate and cuMemMap do; not `shareable`: without a kind of handle to share it by.
+/// Allocates and maps memory as cuMemCreate and cuMemMap do. If not `shareable`, the memory cannot
+/// be exported.
 Address allocate_mapped(std::size_t bytes, bool shareable = true);
-/// Memory that host and GPU share: the driver says so.
+/// Allocates managed memory, which host and GPU share.
 Address allocate_managed(std::size_t bytes);
 void free(Address base);
 
-/// What the program's own copies to and from the GPU do.
+/// put() and get() copy to and from the GPU, as the program itself would.
 void put(Address to, const void* from, std::size_t bytes);
 void get(void* to, Address from, std::size_t bytes);
 
-/// What happened so far.
+/// What the driver has done so far.
 struct Counts {
     std::uint64_t copies = 0;
     std::uint64_t streams = 0;
@@ -37,13 +37,14 @@ struct Counts {
 };
 Counts counts();
 
-/// The program's context gets nothing done, as one does whose kernel waits for what we copy: calls
-/// in it fail, where those of the real driver would wait.
+/// If `stuck`, makes calls in the program's context fail, as if one of its kernels were waiting for
+/// what we copy. Such calls would hang with the real driver.
 void stick(bool stuck);
 
-/// The one device is then another than it was: what a process sees that has another GPU.
+/// Changes the UUID of the one device, as if this process saw another GPU.
 void set_device(std::uint8_t number);
-/// The real driver does not open a process's own handles; tests within one process may want to.
+/// Says whether a process may open its own IPC handles. The real driver does not allow it, but
+/// tests within one process need it.
 void open_own_handles(bool allowed);
 
 }  // namespace softib::live::gpu::test
