@@ -18,14 +18,14 @@ struct TypeRow {
     std::size_t bytes;
 };
 
-/// By NCCL's number; types of 8-bit floats have none.
+/// SHARP's types by NCCL's numbers; NCCL's 8-bit floats have no such type.
 constexpr TypeRow kTypes[] = {
     {SHARP_DTYPE_INT8, 1},        {SHARP_DTYPE_UINT8, 1}, {SHARP_DTYPE_INT, 4},
     {SHARP_DTYPE_UNSIGNED, 4},    {SHARP_DTYPE_LONG, 8},  {SHARP_DTYPE_UNSIGNED_LONG, 8},
     {SHARP_DTYPE_FLOAT_SHORT, 2}, {SHARP_DTYPE_FLOAT, 4}, {SHARP_DTYPE_DOUBLE, 8},
     {SHARP_DTYPE_BFLOAT16, 2},
 };
-/// By NCCL's number. An average arrives as a sum.
+/// SHARP's operations by NCCL's numbers. NCCL asks for an average as a sum.
 constexpr sharp_reduce_op kOps[] = {SHARP_OP_SUM, SHARP_OP_PROD, SHARP_OP_MAX, SHARP_OP_MIN};
 
 sharp_coll_data_desc buffer_of(void* at, std::size_t bytes, const CollectiveRegion& region) {
@@ -223,7 +223,7 @@ Result Collective::test(Request& request, int& done) {
         request.used = false;
         return kSuccess;
     }
-    // A request whose job has ended is never complete; the context knows of it.
+    // A request whose job has failed is never complete; sharp_coll_progress() returns the error.
     if (++request.tests % kLooks == 0) {
         if (const int error = sharp_coll_progress(context_); error != SHARP_COLL_SUCCESS) {
             warn("the SHARP job has failed: %s (%d)", sharp_coll_strerror(error), error);

@@ -23,11 +23,11 @@ struct CollectiveRegion {
 class Collective {
   public:
     struct Request {
-        Collective* collective = nullptr;  ///< nullptr: there is nothing to wait for.
-        void* handle = nullptr;
+        Collective* collective = nullptr;  ///< The communicator; nullptr: nothing to wait for.
+        void* handle = nullptr;            ///< libsharp_coll's handle of the operation.
         int bytes = 0;
         bool used = false;
-        std::uint32_t tests = 0;
+        std::uint32_t tests = 0;  ///< How often NCCL has found it incomplete.
     };
 
     explicit Collective(const Device& device) : device_(device) {}
@@ -42,7 +42,8 @@ class Collective {
                            const sharp_coll_reg_params* parameters, CollectiveRegion*& region);
     void deregister(CollectiveRegion* region);
 
-    // `request` becomes nullptr if there are too many already.
+    // Each of these begins an operation. `request` becomes nullptr if kCollectiveRequests
+    // operations have begun and not ended; NCCL then calls again.
     Result all_reduce(void* from, void* to, std::size_t count, int type, int op,
                       const CollectiveRegion& from_region, const CollectiveRegion& to_region,
                       Request*& request);
@@ -67,7 +68,7 @@ class Collective {
     Request requests_[kCollectiveRequests];
 };
 
-/// Whether aggregation nodes can reduce such data.
+/// Returns whether aggregation nodes can reduce data of NCCL's type by NCCL's operation.
 bool can_reduce(int type, int op);
 
 }  // namespace softib::abi::nccl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// NCCL's CollNet plug-in: collectives by libsharp_coll.
+// The CollNet plug-in for NCCL: collectives by libsharp_coll.
 #include <algorithm>
 
 #include "abi/nccl/collective.h"
@@ -155,7 +155,8 @@ Result reduce_scatter_v8(void* comm, int parts, PartV8* from, void* to, std::siz
                           op, to_mhandle, request);
 }
 
-/// Results are in place when an operation is complete. NCCL wants a request nevertheless.
+/// Returns a request that is complete: results are in place when an operation ends, but NCCL wants
+/// a request to wait for.
 Result flush(void*, void*, int, void*, void** request) noexcept {
     static Collective::Request nothing;
     *request = &nothing;

@@ -17,7 +17,8 @@ constexpr std::uint32_t kGreeting = UINT32_MAX;
 constexpr std::uint64_t kNoRequest = UINT64_MAX;
 constexpr int kCqEntries = static_cast<int>(2 * kRequestsMax + kExpectedMax);
 
-/// The immediate value of a message: the group's place in the FIFO, and the offer's in the group.
+/// Bits of a message's immediate value for the offer's place in its group. The bits above are the
+/// group's place in the FIFO.
 constexpr std::uint32_t kPlaceBits = std::bit_width(static_cast<unsigned>(kReceivesMax - 1));
 
 }  // namespace
@@ -78,7 +79,7 @@ bool Connection::connect(const Address& peer) {
         return false;
     }
     state.qp_state = IBV_QPS_RTS;
-    state.timeout = 20;  // 4 s, as NCCL's own.
+    state.timeout = 20;  // 4 s, as in NCCL's own transport.
     state.retry_cnt = 7;
     state.rnr_retry = 7;
     state.max_rd_atomic = 1;
@@ -150,7 +151,7 @@ Result SendEnd::send(void* data, std::size_t bytes, int tag, const ibv_mr& regio
     }
     const Offer offer = group[place];
     Request& next = requests_[writes_ % kRequestsMax];
-    // As NCCL's own transports do, what the receiver has no room for is cut off.
+    // Bytes for which the receiver has no room are cut off, as in NCCL's own transports.
     const std::size_t length = std::min<std::size_t>(bytes, offer.bytes);
     const std::uint32_t immediate = slot << kPlaceBits | place;
     const Result result = post_write({.addr = reinterpret_cast<std::uint64_t>(data),
@@ -233,7 +234,7 @@ Result ReceiveEnd::receive(int count, void* const* data, const std::size_t* byte
 
 void ReceiveEnd::take(const ibv_wc& done) {
     if (done.opcode != IBV_WC_RECV_RDMA_WITH_IMM) {
-        return;  // An offer has arrived.
+        return;  // Offers have arrived in the sender's FIFO.
     }
     --expected_;
     if (done.imm_data == kGreeting) {

@@ -3,10 +3,10 @@
 
 // The two ends of a connection as NCCL uses it: one sends, one receives.
 //
-// The receiver writes into the sender's FIFO where it wants data (an Offer for each buffer). The
-// sender takes the offer that has its tag, writes the data there by RDMA and says so by the
-// immediate value, which names the offer. So the receiver knows the length of each message by the
-// completion, several messages may answer one call (grouped receives), and no byte is copied twice.
+// The receiver writes an Offer for each of its buffers into the sender's FIFO. The sender takes the
+// offer that has its tag, and writes the data there by RDMA, with an immediate value that names the
+// offer. So the receiver learns the length of each message from its completion, several messages
+// may answer one call (grouped receives), and no byte is copied twice.
 //
 // Thread rule: one thread at a time for each end, which is what NCCL promises.
 
@@ -20,29 +20,32 @@
 
 namespace softib::abi::nccl {
 
-inline constexpr std::uint32_t kRequestsMax = 256;  ///< 32 groups of kReceivesMax.
+/// Most requests of an end at a time, and most groups of offers in a FIFO. NCCL has at most 32
+/// calls under way, of kReceivesMax messages each.
+inline constexpr std::uint32_t kRequestsMax = 256;
 
 /// A buffer that waits for a message. RDMA places bytes in the order of their addresses, so an
-/// offer is whole when its number, which stands last, is there.
+/// offer is complete when its number, which is the last field, has come.
 struct Offer {
     std::uint64_t at;
     std::uint64_t bytes;
     std::uint32_t rkey;
     std::int32_t tag;
-    std::uint32_t group;   ///< Offers of one call,
-    std::uint32_t number;  ///< counted from 1, so that a fresh FIFO has none.
+    std::uint32_t group;   ///< How many offers the receiver's call has made.
+    std::uint32_t number;  ///< Number of the receiver's call, from 1; 0 in a FIFO without offers.
 };
+/// The offers of one call of the receiver.
 using OfferGroup = Offer[kReceivesMax];
 
 class Connection;
 
-/// What NCCL tests: a message sent, or a group of messages received.
+/// What NCCL tests for completion: one message to send, or a group of messages to receive.
 struct Request {
     Connection* connection = nullptr;
     bool used = false;
-    int messages = 0;  ///< Of this call,
-    int left = 0;      ///< of which so many are not over.
-    int bytes[kReceivesMax]{};
+    int messages = 0;           ///< Messages of this call.
+    int left = 0;               ///< Messages of this call that are not complete.
+    int bytes[kReceivesMax]{};  ///< Length of each message.
 };
 
 /// A queue pair and what both ends have in common.
@@ -54,14 +57,15 @@ class Connection {
     Connection& operator=(const Connection&) = delete;
 
     const Device& device() const { return device_; }
-    /// Makes the queue pair and the FIFO's memory.
+    /// Makes the queue pair and the FIFO's memory. Returns false if the HCA refuses.
     bool open();
+    /// Connects the queue pair to its peer. Returns false if the HCA refuses.
     bool connect(const Address& peer);
     Address address() const { return address_of(device_, qp_->qp_num); }
     std::uint64_t fifo_at() const { return reinterpret_cast<std::uint64_t>(fifo_.get()); }
     std::uint32_t fifo_rkey() const { return fifo_region_->rkey; }
 
-    /// Takes what has completed. Returns an error, with a line in the log, if something failed.
+    /// Handles all completions. Returns an error, with a line in the log, if a request has failed.
     Result progress();
 
   protected:
@@ -72,7 +76,7 @@ class Connection {
     const Device& device_;
     ibv_cq* cq_ = nullptr;
     ibv_qp* qp_ = nullptr;
-    std::unique_ptr<OfferGroup[]> fifo_;  ///< The sender's is written by the receiver.
+    std::unique_ptr<OfferGroup[]> fifo_;  ///< Offers; the receiver writes its own to the sender's.
     ibv_mr* fifo_region_ = nullptr;
     Request requests_[kRequestsMax];
 };
@@ -81,27 +85,32 @@ class SendEnd : public Connection {
   public:
     using Connection::Connection;
 
-    /// Tells the receiver that this end can be written to.
+    /// Tells the receiver, by a first message, that it can write to this end.
     Result greet();
-    /// `request` becomes nullptr if nobody wants the message yet.
+    /// Sends a message. `request` becomes nullptr if the receiver has not offered a buffer for it
+    /// yet; NCCL then calls again.
     Result send(void* data, std::size_t bytes, int tag, const ibv_mr& region, Request*& request);
 
   private:
     void take(const ibv_wc& done) override;
 
-    std::uint32_t head_ = 0;   ///< The group that is served.
-    std::uint32_t taken_ = 0;  ///< A bit for each of its offers.
-    std::uint32_t writes_ = 0;
+    std::uint32_t head_ = 0;    ///< Number of the group of offers that is being answered, from 0.
+    std::uint32_t taken_ = 0;   ///< Offers of that group that have been answered, as bits.
+    std::uint32_t writes_ = 0;  ///< Number of messages sent.
 };
 
 class ReceiveEnd : public Connection {
   public:
     using Connection::Connection;
 
+    /// Sets where the sender's FIFO is.
     void set_fifo(std::uint64_t at, std::uint32_t rkey) { peer_fifo_ = at, peer_rkey_ = rkey; }
+    /// Posts a receive request for the sender's greeting.
     Result expect_greeting();
+    /// Returns whether the sender's greeting has come.
     bool greeted() const { return greeted_; }
-    /// `request` becomes nullptr if there are too many already.
+    /// Offers `count` buffers to the sender. `request` becomes nullptr if too many are offered
+    /// already; NCCL then calls again.
     Result receive(int count, void* const* data, const std::size_t* bytes, const int* tags,
                    void* const* regions, Request*& request);
 
@@ -111,8 +120,8 @@ class ReceiveEnd : public Connection {
 
     std::uint64_t peer_fifo_ = 0;
     std::uint32_t peer_rkey_ = 0;
-    std::uint32_t head_ = 0;
-    std::uint32_t expected_ = 0;  ///< Receives that wait for a message.
+    std::uint32_t head_ = 0;      ///< Number of calls that have offered buffers.
+    std::uint32_t expected_ = 0;  ///< Receive requests that wait for a message.
     bool greeted_ = false;
 };
 

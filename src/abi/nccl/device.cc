@@ -16,7 +16,7 @@ namespace {
 constexpr int kDevicesMax = 64;
 constexpr int kCommsMax = 65536;
 
-/// Of a link: lanes times what one of them carries.
+/// Returns the rate of a link in Mbit/s: its lanes times the rate of one.
 int speed_of(const ibv_port_attr& port) {
     int lanes = 1;
     switch (port.active_width) {
@@ -69,7 +69,8 @@ std::string pci_path_of(const ibv_device& device) {
     return found;
 }
 
-/// A descriptor that is none is refused as such only where GPU memory can be registered.
+/// Returns whether GPU memory can be registered. It registers an invalid descriptor: where dma-bufs
+/// are not supported, this fails with an error that says so, elsewhere with another one.
 bool reaches_gpus(ibv_pd* pd) {
     errno = 0;
     ibv_mr* const region = ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0);

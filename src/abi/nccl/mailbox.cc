@@ -108,7 +108,7 @@ Address Mailbox::address() const {
 
 bool Mailbox::send(const Address& to, const Letter& letter) {
     if (route_ != nullptr) {
-        return true;  // The letter before has not left yet; this one is said again later.
+        return true;  // The letter before has not left yet; the caller sends this one again later.
     }
     ibv_ah_attr route = route_to(device_, to);
     route_ = ibv_create_ah(device_.pd, &route);

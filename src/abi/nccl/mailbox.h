@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A queue pair for datagrams by which two ends of a connection-to-be tell each other where their
-// own queue pairs are: NCCL carries one handle from the listener to the connector, and the rest
-// goes over the fabric itself, without a socket. Datagrams may be lost; who waits says it again.
+// A queue pair for datagrams (letters), by which the two ends of a future connection tell each
+// other the addresses of their queue pairs. NCCL passes one handle from the listener to the
+// connector; the rest goes over the fabric itself, without a socket. Datagrams may be lost, so an
+// end that waits sends its letter again.
 //
 // Thread rule: one thread at a time.
 
@@ -16,29 +17,30 @@
 
 namespace softib::abi::nccl {
 
-/// Where a queue pair is.
+/// The address of a queue pair.
 struct Address {
     ibv_gid gid;
     std::uint32_t qpn;
     std::uint16_t lid;
     std::uint8_t mtu;
-    std::uint8_t global;  ///< Reached by its GID (RoCE).
+    std::uint8_t global;  ///< 1 if it is reached by its GID (RoCE).
 };
 
 Address address_of(const Device& device, std::uint32_t qpn);
-/// The address vector towards a port.
+/// Returns the address vector towards a queue pair.
 ibv_ah_attr route_to(const Device& device, const Address& to);
 
+/// A datagram between two mailboxes.
 struct Letter {
     static constexpr std::uint32_t kRequest = 0x73527131;
     static constexpr std::uint32_t kReply = 0x73527031;
 
     std::uint32_t kind;
     std::uint32_t fifo_rkey;
-    std::uint64_t token;  ///< Of the listener: letters to another one are not read.
-    std::uint64_t fifo_at;
-    Address connection;  ///< The sender's queue pair that is to be connected.
-    Address mailbox;     ///< To answer to.
+    std::uint64_t token;    ///< The listener's number; letters with another one are ignored.
+    std::uint64_t fifo_at;  ///< Address of the FIFO at the letter's sender (connection.h).
+    Address connection;     ///< The sender's queue pair, which will be connected.
+    Address mailbox;        ///< The sender's mailbox, for the reply.
 };
 
 class Mailbox {
@@ -50,7 +52,9 @@ class Mailbox {
 
     bool works() const { return ready_; }
     Address address() const;
+    /// Sends a letter, which may be lost. Returns false if the HCA refuses.
     bool send(const Address& to, const Letter& letter);
+    /// Returns a letter that has come; std::nullopt if there is none.
     std::optional<Letter> receive();
 
   private:
@@ -68,8 +72,8 @@ class Mailbox {
     ibv_cq* cq_ = nullptr;
     ibv_qp* qp_ = nullptr;
     ibv_mr* region_ = nullptr;
-    Slot slots_[kSlots + 1]{};  ///< The last is for sending.
-    ibv_ah* route_ = nullptr;   ///< Of the letter that has not left yet.
+    Slot slots_[kSlots + 1]{};  ///< Slots for letters that come; the last is for sending.
+    ibv_ah* route_ = nullptr;   ///< Route of the letter that has not left yet; nullptr if all have.
     bool ready_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// NCCL's Net plug-in: point to point by RC queue pairs.
+// The Net plug-in for NCCL: messages from point to point by RC queue pairs.
 #include "abi/nccl/net.h"
 
 #include <algorithm>
@@ -70,8 +70,8 @@ Result receive_v8(void* comm, int count, void** data, int* bytes, int* tags, voi
     return receive(comm, count, data, wide, tags, mhandles, nullptr, request);
 }
 
-/// A completion is written after its bytes are in place, on GPUs too (ADR 12): there is nothing to
-/// flush, and NCCL goes on without a request.
+/// Returns no request, so that NCCL does not wait: a completion is written after its bytes are in
+/// place, on GPUs too (ADR 12), and there is nothing to flush.
 Result flush(void*, int, void**, int*, void**, void** request) noexcept {
     *request = nullptr;
     return kSuccess;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The functions of the Net plug-in that collectives use as well, in the newest version's shape.
+// The functions of the Net plug-in that the CollNet plug-in uses too, in the shape of the newest
+// version of NCCL's interface.
 
 #include "abi/nccl/plugin_abi.h"
 
@@ -21,9 +22,11 @@ Result test(void* request, int* done, int* bytes) noexcept;
 Result close_connection(void* comm) noexcept;
 Result close_listen(void* listen_comm) noexcept;
 
-/// Copies what older versions have of a device's properties.
+/// Writes a device's properties, as version 11 of the interface has them.
 Result properties(int device, PropertiesV11* out) noexcept;
+/// Writes a device's properties, as version 10 of the interface has them.
 Result properties_v10(int device, PropertiesV10* out) noexcept;
+/// Writes a device's properties, as version 8 of the interface has them.
 Result properties_v8(int device, PropertiesV8* out) noexcept;
 
 }  // namespace softib::abi::nccl::net

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// NCCL's interface for network plug-ins as facts: the tables of functions that NCCL looks up by
-// name (ncclNetPlugin_vN, ncclCollNetPlugin_vN), in versions 8, 10 and 11. NCCL 2.20 to 2.30 take
-// one of them. Tables have the order of NCCL's, and structures its offsets (tests/abi).
+// NCCL's interface for network plug-ins, with names of our own: the tables of functions that NCCL
+// looks up by name (ncclNetPlugin_vN, ncclCollNetPlugin_vN), in versions 8, 10 and 11. NCCL 2.20 to
+// 2.30 each use one of them. Tables have the same order as NCCL's, and structures the same offsets
+// (tests/abi).
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ enum Result : int {
     kRemoteError = 6,
 };
 
-/// NCCL's function for a line in its log.
+/// NCCL's function that writes a line into its log.
 using Logger = void (*)(int level, unsigned long flags, const char* file, int line,
                         const char* format, ...);
 
@@ -28,7 +29,7 @@ inline constexpr int kPointerCuda = 2;
 inline constexpr int kPointerDmaBuf = 4;
 
 inline constexpr std::size_t kHandleBytes = 128;
-inline constexpr int kReceivesMax = 8;  ///< Grouped in one call.
+inline constexpr int kReceivesMax = 8;  ///< Most receives in one call.
 inline constexpr std::size_t kPointToPointBytesMax = std::size_t{1} << 30;
 inline constexpr std::size_t kCollectiveBytesMax = std::size_t{1} << 40;
 
@@ -57,7 +58,7 @@ struct PropertiesV8 {
     float latency_us;
     int comms_max;
     int receives_max;
-    int net_device_type;  ///< 0: the host drives it.
+    int net_device_type;  ///< 0 if the host, not a GPU, drives the device.
     int net_device_version;
 };
 
@@ -101,7 +102,7 @@ struct Part {
     std::size_t bytes;
 };
 
-/// What the tables have in common, in the order of each.
+// Functions that several tables have.
 using Devices = Result (*)(int* count);
 using Connect = Result (*)(int device, void* handle, void** send_comm, void** device_comm);
 using Listen = Result (*)(int device, void* handle, void** listen_comm);

@@ -72,7 +72,7 @@ Result Listener::accept(std::unique_ptr<ReceiveEnd>& end) {
                 return result;
             }
         }
-        // Others wait for their turn: they say it again.
+        // Other connectors get no reply yet: they send their letters again.
         if (key_of(letter->connection) == key_of(pending_letter_.connection)) {
             reply(*letter);
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How a connection comes about: listen, connect, accept, none of which may wait. The connector
-// sends its letter to the listener's mailbox until the reply is there; the listener replies, and
-// takes the connection for made when the connector's greeting has come over it.
+// Makes connections by NCCL's listen, connect and accept, none of which may block. The connector
+// sends its letter to the listener's mailbox (mailbox.h) again and again until the reply comes. The
+// listener replies; for it the connection is made when the connector's greeting has come over it.
 
 #include <chrono>
 #include <memory>
@@ -16,15 +16,15 @@ namespace softib::abi::nccl {
 
 class Connecting;
 
-/// What NCCL carries from listener to connector. NCCL asks the connector again with the same
-/// handle until it is connected, so the attempt stands in it meanwhile.
+/// What NCCL passes from the listener to the connector. NCCL calls connect with the same handle
+/// until the connection is made, so the connector keeps its attempt there.
 struct Handle {
     static constexpr std::uint64_t kMagic = 0x736F66746962636E;
 
     std::uint64_t magic;
-    std::uint64_t token;
-    Address listener;
-    Connecting* attempt;
+    std::uint64_t token;  ///< The listener's number, which letters to it must have.
+    Address listener;     ///< Address of the listener's mailbox.
+    Connecting* attempt;  ///< The connector's attempt; nullptr before the first call.
 };
 static_assert(sizeof(Handle) <= kHandleBytes);
 
@@ -34,7 +34,7 @@ class Listener {
 
     bool works() const { return mailbox_.works(); }
     Handle handle() const;
-    /// `end` stays empty until somebody has connected.
+    /// Goes on accepting. `end` stays empty until a connector is connected.
     Result accept(std::unique_ptr<ReceiveEnd>& end);
 
   private:
@@ -44,17 +44,18 @@ class Listener {
     const Device& device_;
     Mailbox mailbox_;
     std::uint64_t token_;
-    std::unique_ptr<ReceiveEnd> pending_;
-    Letter pending_letter_{};
-    std::set<std::uint64_t> served_;  ///< LID and QPN of connectors, whose letters may come late.
+    std::unique_ptr<ReceiveEnd> pending_;  ///< The connection whose greeting has not come yet.
+    Letter pending_letter_{};              ///< The letter that asked for the pending connection.
+    std::set<std::uint64_t> served_;  ///< LID and QPN of connected peers: letters may come late.
 };
 
+/// A connector's attempt to connect.
 class Connecting {
   public:
     explicit Connecting(const Device& device);
 
     bool works() const { return works_; }
-    /// `end` stays empty until the listener has answered.
+    /// Goes on connecting. `end` stays empty until the listener has replied.
     Result go_on(const Handle& handle, std::unique_ptr<SendEnd>& end);
 
   private:
@@ -64,7 +65,7 @@ class Connecting {
     std::chrono::steady_clock::time_point next_letter_{};
 };
 
-/// A number that no other call has returned, in any process.
+/// Returns a random number of 64 bits, which practically no other call returns, in any process.
 std::uint64_t random_token();
 
 }  // namespace softib::abi::nccl

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The ranks of a collective communicator in a ring of connections, over which they agree while a
-// SHARP job and group are made: libsharp_coll's out-of-band functions.
+// A ring of connections among the ranks of a collective communicator. libsharp_coll's out-of-band
+// functions use it while a SHARP job and group are made.
 //
-// Errors rule: a rank that is gone ends every wait here after kPatience.
+// Error rule: every wait ends after kPatience, with an error, if a rank is gone.
 
 #include <chrono>
 #include <cstdint>
@@ -23,15 +23,17 @@ class Ring {
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
-    /// Connects to the next rank and accepts the one before.
+    /// Connects to the next rank, and accepts the connection of the rank before.
     Result connect(int device, void* const* handles, int ranks, int rank, void* listen_comm);
-    /// Everybody gets what everybody has: `bytes` for each rank, its own at its place.
+    /// Gives every rank the data of all ranks. `data` has room for `bytes` bytes of each rank, in
+    /// the order of ranks; the caller has filled in its own.
     Result all_gather(void* data, std::size_t bytes);
 
     int rank() const { return rank_; }
     int ranks() const { return ranks_; }
 
   private:
+    /// Sends bytes to the next rank and receives as many from the rank before.
     Result exchange(std::byte* out, std::byte* in, std::size_t bytes, void* out_region,
                     void* in_region);
 

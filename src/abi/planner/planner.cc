@@ -22,7 +22,7 @@
 
 using softib::plan::MessageRecord;
 
-/// Everything of one simulation; the model outlives the player, which talks to it.
+/// Everything of one simulation. The model must outlive the player, which uses it.
 struct softib_simulation {
     softib::spec::Scenario scenario = {};
     softib::spec::Experiment experiment = {};
@@ -35,7 +35,7 @@ namespace softib {
 
 namespace {
 
-constexpr char kText[] = "a scenario given as text";  // Stands before the line of an error.
+constexpr char kText[] = "a scenario given as text";  // Instead of a file's name in errors.
 
 std::expected<std::unique_ptr<softib_simulation>, std::string> open_scenario(
     std::string_view text, std::string_view folder) {
@@ -191,7 +191,7 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
             return opened->release();
         }
         softib::write_error(opened.error(), error, error_bytes);
-    } catch (const std::exception& thrown) {  // No memory for a fabric of this size.
+    } catch (const std::exception& thrown) {  // Memory is too small for the fabric.
         softib::write_error(fmt::format("cannot make the simulation: {}", thrown.what()), error,
                             error_bytes);
     }

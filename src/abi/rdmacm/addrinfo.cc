@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names and numbers to addresses. The system's resolver does the work; a name that it does not know
-// may be a host of the fabric.
+// rdma_getaddrinfo. The system's resolver does the work; a name that it does not know may be that
+// of a host of the fabric.
 #include <infiniband/ib.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -51,7 +51,7 @@ bool copy_address(sockaddr*& to, socklen_t& to_bytes, const sockaddr* from, sock
     return true;
 }
 
-/// A GID written as an IPv6 address, where a sockaddr_ib is wanted.
+/// Converts a GID that was written as an IPv6 address into a sockaddr_ib.
 void to_ib(const sockaddr_in6& from, int port_space, sockaddr_ib& to) {
     std::memset(&to, 0, sizeof to);
     to.sib_family = AF_IB;
@@ -94,7 +94,7 @@ bool fill(rdma_addrinfo& out, const rdma_addrinfo& hints, const addrinfo& found)
     return copy_address(address, bytes, found.ai_addr, found.ai_addrlen);
 }
 
-/// Returns 0, -1 with errno, or what getaddrinfo returns.
+/// Resolves a name and a service. Returns 0, -1 with errno set, or an error of getaddrinfo.
 int resolve(const char* node, const char* service, const rdma_addrinfo& hints, bool has_hints,
             rdma_addrinfo& out) {
     const addrinfo system_hints = to_system_hints(hints);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Connections: listening, asking, accepting, ending.
+// Connections: listening, connecting, accepting, disconnecting.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -20,7 +20,8 @@ bool is_datagram(const rdma_cm_id* id) {
     return id->qp_type == IBV_QPT_UD;
 }
 
-/// What the device cannot do is refused here; without a queue pair a program must say which is its.
+/// Returns whether the device can do what the program asks for. If the endpoint has no queue pair,
+/// the program must give parameters, which name its own.
 bool parameters_fit(const Endpoint& id, const rdma_conn_param* param) {
     if (id.id.ps != RDMA_PS_TCP) {
         return true;
@@ -135,7 +136,7 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* conn_param) {
         conn_param == nullptr || conn_param->responder_resources == RDMA_MAX_RESP_RES
             ? std::min(endpoint.responder_resources, endpoint.device->responder_resources_max)
             : conn_param->responder_resources;
-    // The queue pair is ready before the other side hears of it.
+    // The queue pair is brought up before the reply is sent, so that it is ready for the peer.
     if (!is_datagram(id) && (modify_to_rtr(endpoint, endpoint.responder_resources) != 0 ||
                              modify_to_rts(endpoint, endpoint.initiator_depth) != 0)) {
         return -1;
@@ -144,7 +145,7 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* conn_param) {
     if (!fill(accept.parameters, endpoint, conn_param)) {
         return fail(EINVAL);
     }
-    // Our options, under the name by which we were asked for them.
+    // The reply has our options with the vendor id of the request.
     accept.parameters.ece = {endpoint.remote_ece.vendor_id, endpoint.local_ece.options};
     cm::Reply reply;
     if (!execute(accept, reply)) {
@@ -207,8 +208,8 @@ int rdma_disconnect(rdma_cm_id* id) {
                : -1;
 }
 
-// Our devices have no such options; two programs with queue pairs of their own may still agree on
-// some.
+// Enhanced connection options (ECE). Our devices have none, but two programs with queue pairs of
+// their own may agree on some.
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
     if (id == nullptr || id->qp != nullptr || ece == nullptr || ece->vendor_id == 0 ||
         ece->comp_mask != 0) {

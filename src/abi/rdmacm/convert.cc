@@ -130,7 +130,7 @@ void to_path_rec(const cm::IdInfo& info, ibv_sa_path_rec& out) {
     out.numb_path = path.numb_path;
     out.pkey = htobe16(path.pkey.value);
     out.sl = path.sl;
-    out.mtu_selector = 2;  // Exactly.
+    out.mtu_selector = 2;  // Exactly this MTU.
     out.mtu = path.mtu;
     out.rate_selector = 2;
     out.rate = path.rate;

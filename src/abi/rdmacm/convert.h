@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Between the structures of the public headers and those of the connection manager.
+// Conversions between the structures of the public headers and those of the connection manager.
 
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
@@ -12,10 +12,10 @@
 
 namespace softib::abi::rdmacm {
 
-/// How long a sockaddr of its family is; 0: of no family that we know.
+/// Returns the length of a sockaddr by its family; 0 if the family is not supported.
 socklen_t address_bytes(const sockaddr* address);
 
-/// kNone for nullptr.
+/// Returns an address of kind kNone for nullptr.
 cm::Address from_sockaddr(const sockaddr* address);
 void to_sockaddr(const cm::Address& address, sockaddr_storage& out);
 

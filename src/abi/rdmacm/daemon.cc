@@ -16,7 +16,7 @@ namespace {
 
 std::mutex g_daemon_mutex;
 int g_fd = -1;
-pid_t g_pid = 0;  ///< The process that opened it: a forked child needs its own.
+pid_t g_pid = 0;  ///< The process that opened g_fd: a forked child opens its own connection.
 
 int connect_daemon() {
     const char* const dir = fabric_dir();
@@ -27,7 +27,7 @@ int connect_daemon() {
     return live::rpc_connect(dir);
 }
 
-/// Under g_daemon_mutex.
+/// Connects to the daemon, if this process is not connected yet. The caller holds g_daemon_mutex.
 bool connected() {
     if (g_fd >= 0 && g_pid == getpid()) {
         return true;
@@ -127,7 +127,8 @@ void put_back_event(int fd, std::uint32_t channel, cm::IdHandle id) {
         (event.type == cm::EventType::kConnectRequest ? event.listener : event.id) != id) {
         return;
     }
-    // Another thread may be quicker, and this then gets another event; it is put back all the same.
+    // If another thread has taken the event meanwhile, this gets the next one, which the manager
+    // takes back just as well.
     live::Message message;
     if (recv(fd, &message, sizeof message, MSG_DONTWAIT) <= 0) {
         return;

@@ -16,11 +16,11 @@ namespace softib::abi::rdmacm {
 namespace {
 
 std::mutex g_devices_mutex;
-Device* g_devices = nullptr;  // Never freed: contexts are handed out.
+Device* g_devices = nullptr;  // Never freed, because programs have its contexts.
 int g_device_count = 0;
-ibv_device** g_list = nullptr;  // Its devices live as long as it does.
+ibv_device** g_list = nullptr;  // Never freed, because g_devices has its devices.
 
-/// Under g_devices_mutex.
+/// Fills g_devices, once. The caller holds g_devices_mutex.
 bool list_devices() {
     if (g_devices != nullptr) {
         return true;
@@ -96,7 +96,7 @@ void put_device(Device* device) {
     if (device == nullptr || --device->users != 0) {
         return;
     }
-    // A program may still have memory registered on it; then it stays.
+    // The protection domain stays if the program still has memory registered in it.
     if (ibv_dealloc_pd(device->pd) == 0) {
         device->pd = nullptr;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The devices of this process's host, opened when an endpoint is first bound to one and open until
-// the process ends.
+// The devices of this process's host. A device is opened when an endpoint is first bound to it, and
+// stays open until the process ends.
 
 #include <infiniband/verbs.h>
 
@@ -16,19 +16,19 @@ struct Device {
     ibv_device* device = nullptr;
     Guid guid{};
     ibv_context* context = nullptr;
-    ibv_pd* pd = nullptr;      ///< For those who bring none.
-    ibv_xrcd* xrcd = nullptr;  ///< The same.
-    std::uint32_t users = 0;
+    ibv_pd* pd = nullptr;      ///< The protection domain for endpoints whose program gives none.
+    ibv_xrcd* xrcd = nullptr;  ///< The XRC domain for endpoints whose program gives none.
+    std::uint32_t users = 0;   ///< The number of endpoints on this device.
     std::uint8_t initiator_depth_max = 0;
     std::uint8_t responder_resources_max = 0;
 };
 
-/// The device with this node GUID, open, with a protection domain; nullptr and errno. Its user
-/// gives it back by put_device.
+/// Returns the device with this node GUID, open and with a protection domain; nullptr, with errno
+/// set, if that fails. The caller gives the device back by put_device().
 Device* get_device(Guid guid);
 void put_device(Device* device);
 
-/// The device's XRC domain; nullptr and errno.
+/// Returns the device's XRC domain; nullptr, with errno set, if it cannot be opened.
 ibv_xrcd* xrcd_of(Device& device);
 
 }  // namespace softib::abi::rdmacm

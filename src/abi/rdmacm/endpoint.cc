@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Endpoints made in one call, from what rdma_getaddrinfo found, and the requests to them.
+// Endpoints made in one call (rdma_create_ep) from a result of rdma_getaddrinfo, and connection
+// requests to them.
 #include <infiniband/sa.h>
 #include <rdma/rdma_verbs.h>
 
@@ -26,7 +27,7 @@ int passive_endpoint(Endpoint& id, const rdma_addrinfo* res, ibv_pd* pd,
     if (qp_init_attr == nullptr) {
         return 0;
     }
-    // Each request gets a queue pair like this one.
+    // Each connection request gets a queue pair with these attributes.
     id.request_attr = static_cast<ibv_qp_init_attr*>(std::malloc(sizeof *qp_init_attr));
     if (id.request_attr == nullptr) {
         return fail(ENOMEM);

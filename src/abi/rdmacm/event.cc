@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Event channels and their events. A channel's descriptor is a connection to the daemon, which has
-// an event to read exactly when the program has one to get.
+// Event channels and their events. A channel's descriptor is a connection to the daemon, which is
+// readable exactly when there is an event for the program.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ void fill_ud(GivenEvent& given, const cm::Event& event) {
     to.qkey = event.parameters.qkey.value;
 }
 
-/// Both kinds of parameters begin with private data.
+/// Copies the private data of an event. Parameters of connections and of datagrams both begin with
+/// it.
 void fill_private(GivenEvent& given, const cm::Event& event) {
     static_assert(offsetof(rdma_conn_param, private_data) == offsetof(rdma_ud_param, private_data));
     const std::size_t bytes =
@@ -182,7 +183,7 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
         const bool is_request = taken.type == cm::EventType::kConnectRequest;
         Endpoint* const id = find_id(is_request ? taken.listener : taken.id);
         if (id == nullptr) {
-            // Destroyed meanwhile.
+            // The endpoint was destroyed meanwhile.
             if (is_request) {
                 cm::Reply ignored;
                 execute(command_of(cm::Operation::kDestroyId, taken.id), ignored);
@@ -235,7 +236,7 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
         }
         return fail(error);
     }
-    // What no thread has got from the old channel yet goes along.
+    // An event that no thread has taken from the old channel moves to the new one.
     put_back_event(id->channel->fd, channel_name(id->channel), endpoint.handle);
     if (endpoint.sync) {
         if (id->event != nullptr) {
@@ -245,7 +246,7 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
         rdma_destroy_event_channel(id->channel);
     }
     {
-        // What the old channel gave is the old channel's reader's to acknowledge first.
+        // Events taken from the old channel must be acknowledged first.
         std::unique_lock lock(endpoint.mutex);
         endpoint.acked.wait(lock,
                             [&endpoint] { return endpoint.events_acked == endpoint.events_given; });

@@ -13,7 +13,7 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-/// The fabric's memory, read-only; kept: names do not change.
+/// Returns the fabric's arena, mapped read-only; nullptr if there is none. It stays mapped.
 const live::Arena* fabric() {
     static const live::Arena arena = live::observe(fabric_dir());
     return arena.base == nullptr ? nullptr : &arena;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Endpoints: making and ending them, binding, addresses and routes.
+// Endpoints: creating and destroying them, binding, addresses and routes.
 #include "abi/rdmacm/id.h"
 
 #include <endian.h>
@@ -45,7 +45,8 @@ void destroy_at_manager(cm::IdHandle handle) {
     execute(command_of(cm::Operation::kDestroyId, handle), ignored);
 }
 
-/// An event of a destroyed endpoint may be on its way to the program: it would wake it for nothing.
+/// Takes an event of a destroyed endpoint off its channel, if it is the next one there: it would
+/// wake the program for nothing.
 void take_back_event(int fd, cm::IdHandle handle) {
     cm::Event event;
     if (!peek_event(fd, event) || (event.id != handle && event.listener != handle) ||
@@ -235,7 +236,7 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* src_addr, sockaddr* dst_addr, in
     resolve.source = from_sockaddr(src_addr);
     resolve.destination = from_sockaddr(dst_addr);
     resolve.timeout_ms = static_cast<std::uint32_t>(timeout_ms);
-    // Before the command: the thread that takes the event reads, and may change, this address.
+    // Written before the command, because a thread that takes the event may change this address.
     std::memcpy(&id->route.addr.dst_storage, dst_addr, address_bytes(dst_addr));
     cm::Reply reply;
     if (!execute(resolve, reply)) {
@@ -252,8 +253,8 @@ int rdma_resolve_route(rdma_cm_id* id, int timeout_ms) {
     return execute(resolve, reply) ? complete(endpoint) : -1;
 }
 
-/// Takes one path record, as Linux does: the first that serves every purpose in both directions.
-/// Others, such as alternate ones, are skipped.
+/// Sets the path by the first record that is for all uses and both directions, as Linux does. Skips
+/// other records, such as those of alternate paths.
 static int set_path(Endpoint& endpoint, const std::uint8_t* records, std::size_t bytes) {
     constexpr std::uint32_t kWanted =
         IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;

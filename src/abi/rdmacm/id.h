@@ -27,21 +27,25 @@ struct Endpoint {
     rdma_cm_id id{};  // First: programs hold its address.
     cm::IdHandle handle = 0;
     Device* device = nullptr;
-    bool sync = false;            ///< Has a channel of its own, and calls wait for their events.
-    bool connect_failed = false;  ///< We turned a response down: what follows of it is no news.
+    bool sync = false;  ///< The endpoint has a channel of its own, and calls wait for their events.
+    /// The queue pair could not be brought up after a connect response. The program has been told;
+    /// later events of that connection are not passed on.
+    bool connect_failed = false;
     std::uint8_t initiator_depth = 0;
     std::uint8_t responder_resources = 0;
     cm::Ece local_ece{};
     cm::Ece remote_ece{};
-    Group* groups = nullptr;                   ///< Under `mutex`.
-    ibv_qp_init_attr* request_attr = nullptr;  ///< In a listener: for the queue pairs of requests.
-    void* connect_data = nullptr;              ///< To send before what the program sends.
+    Group* groups = nullptr;  ///< Guarded by `mutex`.
+    /// In a listener, the attributes of the queue pair that each connection request gets.
+    ibv_qp_init_attr* request_attr = nullptr;
+    /// Private data of rdma_getaddrinfo (ai_connect), sent before that of the program.
+    void* connect_data = nullptr;
     std::uint8_t connect_bytes = 0;
     std::mutex mutex;
     std::condition_variable acked;
-    std::uint32_t events_given = 0;  ///< Both under `mutex`.
-    std::uint32_t events_acked = 0;
-    Endpoint* next = nullptr;  ///< In the table of ids.
+    std::uint32_t events_given = 0;  ///< Guarded by `mutex`.
+    std::uint32_t events_acked = 0;  ///< Guarded by `mutex`.
+    Endpoint* next = nullptr;        ///< The next endpoint in the table of ids.
 };
 
 /// A multicast group that an endpoint has joined or asked to.
@@ -58,7 +62,7 @@ struct Group {
 
 struct GivenEvent {
     rdma_cm_event event{};   // First: programs hold its address.
-    Endpoint* id = nullptr;  ///< The endpoint that has the event: for a request, its listener.
+    Endpoint* id = nullptr;  ///< The endpoint that counts the event: for a request, the listener.
     std::uint8_t private_data[cm::kPrivateDataMax]{};
 };
 
@@ -69,40 +73,47 @@ inline std::uint32_t channel_name(const rdma_event_channel* channel) {
     return reinterpret_cast<const Channel*>(channel)->name;
 }
 
-/// -1 with errno, as every call of this library fails.
+/// Sets errno and returns -1, as every call of this library does when it fails.
 inline int fail(int error) {
     errno = error;
     return -1;
 }
-/// What verbs return.
+/// Turns the result of a verb (0 or an errno value) into 0, or -1 with errno set.
 inline int checked(int error) {
     return error == 0 ? 0 : fail(error);
 }
 
-/// A new endpoint. Without a channel it gets its own. nullptr and errno.
+/// Makes an endpoint. If `channel` is nullptr, it gets a channel of its own; if `handle` is 0, the
+/// manager makes a new id for it. Returns nullptr, with errno set, if that fails.
 Endpoint* make_id(rdma_event_channel* channel, void* context, rdma_port_space ps, ibv_qp_type type,
                   cm::IdHandle handle);
 void free_id(Endpoint* id);
 /// Returns the endpoint with this handle, or nullptr.
 Endpoint* find_id(cm::IdHandle handle);
 
-/// Takes over what the manager says of the endpoint; opens its device. 0 or -1.
+/// Copies what the manager says of an endpoint into it, and opens its device. Returns 0, or -1 with
+/// errno set.
 int update(Endpoint& id, const cm::IdInfo& info);
 
-/// Executes and takes over. 0 or -1.
+/// Has the manager execute a command, and updates the endpoint by the reply. Returns 0, or -1 with
+/// errno set.
 int command(Endpoint& id, const cm::Command& command);
 
-/// Waits for the event of what was just begun, if the endpoint is one that waits.
+/// Waits for the event of the operation that was just begun, if the endpoint is a synchronous one.
+/// Returns 0, or -1 with errno set by the event's status.
 int complete(Endpoint& id);
 
-/// Queue pairs of endpoints follow their connection. Without a queue pair: nothing to do.
+// These bring the queue pair of an endpoint into the state of its connection. They do nothing if
+// the endpoint has no queue pair. They return 0, or -1 with errno set.
 int modify_to_rtr(Endpoint& id, std::uint8_t responder_resources);
 int modify_to_rts(Endpoint& id, std::uint8_t initiator_depth);
 int modify_to_err(Endpoint& id);
-/// Both, and tells the manager: the connection is up.
+/// Brings the queue pair to RTR and RTS, and has the manager send the RTU. Returns 0, or -1 with
+/// errno set.
 int confirm(Endpoint& id);
 
-/// The endpoint has joined; attaches its queue pair. 0 or -1.
+/// Attaches the endpoint's queue pair to a group that the manager has joined. Returns 0, or -1 with
+/// errno set.
 int attach(Endpoint& id, Group& group, const ibv_ah_attr& to);
 Group* find_group(Endpoint& id, cm::IdHandle join);
 void free_groups(Endpoint& id);

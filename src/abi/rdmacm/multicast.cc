@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Multicast groups: the manager joins the port, we attach the queue pair.
+// Multicast groups: the connection manager joins the port to a group, and we attach the queue pair.
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -56,8 +56,8 @@ int join(rdma_cm_id* id, const sockaddr* addr, bool sends_only, void* context) {
     command.destination = from_sockaddr(addr);
     command.option = sends_only ? 1 : 0;
     {
-        // The event may come before this call returns: the thread that gets it waits for the
-        // group's name.
+        // Locked, because the event may come before this call returns: the thread that takes the
+        // event must find the group's handle.
         const std::lock_guard guard(endpoint.mutex);
         cm::Reply reply;
         if (!execute(command, reply)) {

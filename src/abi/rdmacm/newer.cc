@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of releases newer than the headers that we may be built with, so that programs built with
-// those start; the labels are the exported names. Lookups of services and events of programs' own
-// are not there yet.
+// Functions of librdmacm releases that are newer than the headers that we may be built with, so
+// that programs built for those releases start. The asm labels are the exported names. Lookups of
+// services, and events that a program writes itself, are not supported.
 #include <rdma/rdma_cma.h>
 
 #include <cerrno>

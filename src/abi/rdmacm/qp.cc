@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kInlineBytesMin = 64;
 
 void destroy_cqs(rdma_cm_id* id) {
-    // An XRC endpoint's belong to its shared receive queue.
+    // The completion queues of an XRC endpoint belong to its shared receive queue.
     if (id->qp_type == IBV_QPT_XRC_RECV && id->srq != nullptr) {
         return;
     }
@@ -50,7 +50,8 @@ bool create_cq(rdma_cm_id* id, std::uint32_t entries, ibv_comp_channel*& channel
     return cq != nullptr;
 }
 
-/// Entries of 0: not wanted.
+/// Creates the completion queues of an endpoint; none for a number of entries that is 0. Returns 0,
+/// or -1 with errno set.
 int create_cqs(rdma_cm_id* id, std::uint32_t send_entries, std::uint32_t recv_entries) {
     if (create_cq(id, recv_entries, id->recv_cq_channel, id->recv_cq) &&
         create_cq(id, send_entries, id->send_cq_channel, id->send_cq)) {
@@ -80,7 +81,7 @@ int modify(const Endpoint& id, ibv_qp* qp, ibv_qp_state state) {
     return query(id, attr, mask) == 0 ? checked(ibv_modify_qp(qp, &attr, mask)) : -1;
 }
 
-/// A new queue pair can take receives; one for datagrams can send as well.
+/// Brings a new queue pair to INIT, in which receives can be posted; one for datagrams to RTS.
 int bring_up(const Endpoint& id, ibv_qp* qp) {
     if (modify(id, qp, IBV_QPS_INIT) != 0) {
         return -1;
@@ -97,7 +98,7 @@ int modify_to_rtr(Endpoint& id, std::uint8_t responder_resources) {
     if (id.id.qp == nullptr) {
         return 0;
     }
-    // Rights depend on the connection, which was not known when it was made.
+    // Access rights depend on the connection, which was not known when the queue pair was created.
     if (modify(id, id.id.qp, IBV_QPS_INIT) != 0) {
         return -1;
     }
@@ -240,10 +241,10 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
     if (attr->srq == nullptr) {
         attr->srq = id->srq;
     }
-    // Devices take some inline data from a queue pair for which none was asked; programs of
-    // rdma_cm rely on it.
+    // Real devices allow some inline data even if a program asks for none, and programs that use
+    // rdma_cm rely on that.
     attr->cap.max_inline_data = std::max(attr->cap.max_inline_data, kInlineBytesMin);
-    id_of(id).local_ece = {};  // Those of the queue pair count, and it has none.
+    id_of(id).local_ece = {};  // The options of the queue pair count, and it has none.
     ibv_qp* const qp = ibv_create_qp_ex(id->verbs, attr);
     if (qp == nullptr || bring_up(id_of(id), qp) != 0) {
         const int error = errno;
@@ -253,7 +254,7 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
         destroy_cqs(id);
         return fail(error);
     }
-    // One that only receives for an XRC domain has no protection domain.
+    // An XRC target queue pair has no protection domain.
     id->pd = qp->pd != nullptr ? qp->pd : id->pd;
     id->qp = qp;
     return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Making, naming, connecting and ending sockets.
+// Creating, binding, connecting and closing sockets.
 #include "abi/rdmacm/rsocket.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-/// The channel does not wait: the socket does, as its program wants.
+/// Makes a non-blocking event channel. The socket itself waits, if its program wants it to.
 rdma_event_channel* make_channel() {
     rdma_event_channel* const channel = rdma_create_event_channel();
     if (channel != nullptr && fcntl(channel->fd, F_SETFL, O_NONBLOCK) != 0) {
@@ -40,7 +40,8 @@ bool has_unsent(const Rsocket& socket) {
                std::ranges::any_of(socket.datagrams->destinations,
                                    [](const auto& each) { return !each.second.waiting.empty(); });
     }
-    // A peer that sees the end before it could report that it is connected takes it for a refusal.
+    // If the peer sees the end of the connection before it is established, it takes that as a
+    // refusal.
     return socket.state == SocketState::kConnected &&
            (socket.sends_under_way > 0 || !socket.established);
 }
@@ -52,7 +53,8 @@ int copy_out(const sockaddr& from, sockaddr* addr, socklen_t* addrlen) {
     return 0;
 }
 
-/// Takes the request that a listener has; nullptr and errno.
+/// Makes a socket of the connection request that a listener has. Returns nullptr, with errno set,
+/// if that fails.
 Rsocket* take_request(Rsocket& listener) {
     rdma_cm_event* const event = std::exchange(listener.request, nullptr);
     auto* const socket = new (std::nothrow) Rsocket;
@@ -256,7 +258,7 @@ int rclose(int number) {
         return -1;
     }
     {
-        // What was sent is there before the connection ends.
+        // Everything that was sent must arrive before the connection ends.
         std::unique_lock lock(socket->mutex);
         progress(*socket);
         while (has_unsent(*socket)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A datagram socket at work: lookups by peers, its own lookups of peers, and the data it sends and
-// receives.
+// Datagram sockets: lookups by peers, lookups of peers, and the data that is sent and received.
 #include "abi/rdmacm/rsocket_datagram.h"
 
 #include <algorithm>
@@ -26,14 +25,15 @@ void forget_id(Destination& destination) {
     }
 }
 
-/// Its datagrams are lost, as those are that nobody receives.
+/// Ends the lookup of a destination with an error. The datagrams that wait for it are lost.
 void give_up(Destination& destination, int error) {
     destination.state = Destination::State::kFailed;
     destination.error = error;
     destination.waiting.clear();
 }
 
-/// We know where it is: from the answer to our question, or from a datagram that came.
+/// Notes where a destination is, from the answer to a lookup or from a datagram that came. Returns
+/// false if `ah` is nullptr.
 bool settle(Destination& destination, DatagramPort& port, ibv_ah* ah, std::uint16_t lid,
             std::uint32_t qpn, std::uint32_t qkey) {
     if (ah == nullptr) {
@@ -59,14 +59,15 @@ void take_answer(Datagrams& datagrams, Destination& destination, const rdma_ud_p
         give_up(destination, errno);
         return;
     }
-    // As many as there are slots at most; a slot is lost to none of them.
+    // If there are more datagrams than free send slots, the others are lost.
     for (const std::vector<std::uint8_t>& data : destination.waiting) {
         post_datagram(datagrams, destination, data);
     }
     destination.waiting.clear();
 }
 
-/// Answers a peer's lookup of our queue pair. The endpoint of the lookup is no longer needed then.
+/// Answers a peer's lookup of our queue pair. The caller can then destroy the endpoint of the
+/// lookup.
 void answer_question(Datagrams& datagrams, rdma_cm_id* question) {
     const DatagramPort* const port = port_at(datagrams, question);
     if (port == nullptr) {
@@ -78,7 +79,7 @@ void answer_question(Datagrams& datagrams, rdma_cm_id* question) {
     rdma_accept(question, &parameters);
 }
 
-/// Takes the next step of a lookup of ours. Returns true if the lookup is over, answered or not.
+/// Takes the next step of one of our lookups. Returns true if the lookup is over, answered or not.
 bool take_step(Datagrams& datagrams, Destination& destination, const rdma_cm_event& event) {
     rdma_conn_param parameters{};
     switch (event.event) {
@@ -130,7 +131,8 @@ void take_datagram_events(Rsocket& socket) {
     }
 }
 
-/// Room for one more, if need be at the cost of all that can be asked for again.
+/// Makes room for one more destination, if need be by forgetting all that can be looked up again.
+/// Returns false if there is no room.
 bool make_room(Datagrams& datagrams) {
     if (datagrams.destinations.size() < kDestinationsMax) {
         return true;
@@ -160,7 +162,8 @@ void learn(Datagrams& datagrams, DatagramPort& port, const Name& from, ibv_wc& c
         const bool is_same = destination.state == Destination::State::kKnown &&
                              destination.qpn == completion.src_qp &&
                              destination.lid == completion.slid && destination.port == &port;
-        // One that we ask for, or that packets may be on their way to, is left alone.
+        // A destination that is being looked up, or that sends under way may be for, stays as it
+        // is.
         if (is_same || destination.state == Destination::State::kAsking || is_sending(port)) {
             return;
         }
@@ -172,7 +175,8 @@ void learn(Datagrams& datagrams, DatagramPort& port, const Name& from, ibv_wc& c
            completion.src_qp, RDMA_UDP_QKEY);
 }
 
-/// A connected socket hears its peer only, by whichever of its addresses it was called.
+/// Returns whether a datagram came from the queue pair that the socket is connected to, whichever
+/// of the peer's addresses the program has named.
 bool is_from_peer(const Datagrams& datagrams, const ibv_wc& completion) {
     const auto peer = datagrams.destinations.find(datagrams.peer);
     return peer != datagrams.destinations.end() &&
@@ -224,7 +228,7 @@ bool take_datagram_completions(Rsocket& socket) {
     return any;
 }
 
-/// Begins to ask where `name` is. 0 or why not.
+/// Begins to look `name` up. Returns 0 or an errno value.
 int ask(Rsocket& socket, Destination& destination, const Name& name) {
     destination.state = Destination::State::kAsking;
     if (rdma_create_id(socket.channel, &destination.id, &destination, RDMA_PS_UDP) != 0) {
@@ -314,7 +318,7 @@ ssize_t send_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,
         return fail(ENOBUFS);
     }
     const Patience patience(socket.send_timeout_ms);
-    // It is asked for once, however often this looks.
+    // A failed destination is looked up again once in each call.
     bool asked = false;
     while (true) {
         const auto [entry, is_new] = datagrams.destinations.try_emplace(to);

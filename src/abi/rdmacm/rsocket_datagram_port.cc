@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kSends = 64;
 constexpr std::uint32_t kReceivesPosted = 1024;
 constexpr std::size_t kPacketMax = 4096;
-constexpr std::size_t kStride = kPacketMax + 64;  // With room for the routing header.
+constexpr std::size_t kStride = kPacketMax + 64;  // With room for the global route header.
 constexpr std::size_t kPortMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
 constexpr std::size_t kAddressAt = 4;
 
@@ -49,7 +49,8 @@ bool make_queue_pair(DatagramPort& port) {
     return true;
 }
 
-/// An endpoint with any port number at the address of `at`, and everything for its queue pair.
+/// Makes an endpoint with a free port number at the address of `at`, and its queue pair. Returns
+/// false, with errno set, if that fails.
 bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
     port.address = name_of(rdma_get_local_addr(at));
     sockaddr_storage local{};

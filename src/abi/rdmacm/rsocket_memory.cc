@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that one side maps and the other writes to by offset. The side that maps
-// tells the other by a notice in the stream, before anything that it sends later.
+// Memory that one side maps (riomap) and the other writes to by offset (riowrite). The side that
+// maps tells the other by a notice in the stream, which precedes everything that it sends later.
 #include <endian.h>
 #include <rdma/rsocket.h>
 #include <sys/mman.h>
@@ -29,7 +29,7 @@ std::uint64_t get(const std::uint8_t* at) {
     return be64toh(big);
 }
 
-/// Offset, length (0: mapped no more), address, key.
+/// Returns the notice of a mapping: offset, length (0 if it is unmapped), address, R_Key.
 Notice notice_of(const RemoteMap& map) {
     Notice notice{};
     put(notice.data(), map.offset);
@@ -51,7 +51,7 @@ const RemoteMap* find_remote(const Rsocket& socket, std::uint64_t offset) {
     return found == socket.remote_maps.end() ? nullptr : &*found;
 }
 
-/// Returns 0, or the errno value that says why nothing can be written.
+/// Returns 0 if the socket can be written to, otherwise an errno value that says why not.
 int why_not(const Rsocket& socket) {
     if (socket.state == SocketState::kFailed && socket.error != 0) {
         return socket.error;

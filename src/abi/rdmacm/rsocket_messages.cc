@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The other ways to send and receive, by rsend and rrecv.
+// The other calls that send and receive; they are made of rsend and rrecv.
 #include <rdma/rsocket.h>
 #include <sys/uio.h>
 
@@ -17,7 +17,8 @@ using namespace softib::abi::rdmacm;
 
 namespace {
 
-/// Part by part, until one is not whole.
+/// Calls `move` for each part, until one is moved incompletely. Returns the bytes of all parts, or
+/// -1 if the first failed.
 template <typename Move>
 ssize_t each_part(const iovec* iov, std::size_t count, Move move) {
     ssize_t done = 0;
@@ -40,7 +41,7 @@ ssize_t send_parts(int number, const iovec* iov, std::size_t count, int flags) {
     });
 }
 
-/// Once something came, more is taken only if it is there.
+/// Receives into several buffers. Waits only until something has come, unless MSG_WAITALL is set.
 ssize_t receive_parts(int number, const iovec* iov, std::size_t count, int flags) {
     return each_part(iov, count, [&](void* out, std::size_t bytes, bool has_some) {
         const bool wait = !has_some || (flags & MSG_WAITALL) != 0;

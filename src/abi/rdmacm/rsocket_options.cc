@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options of sockets. Sizes of buffers and the like are taken and change nothing.
+// Options of sockets. Sizes of buffers and similar options are accepted and have no effect.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -40,7 +40,7 @@ bool is_known(int level, int optname) {
     }
 }
 
-/// Returns the place of a socket option that is a time; nullptr if it is another option.
+/// Returns the field of a timeout option; nullptr if it is another option.
 int* timeout_of(Rsocket& socket, int level, int optname) {
     if (level != SOL_SOCKET || (optname != SO_RCVTIMEO && optname != SO_SNDTIMEO)) {
         return nullptr;

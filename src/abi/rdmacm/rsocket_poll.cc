@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waiting for several descriptors, sockets over RDMA among them or not. One of these is ready by
-// what its library knows; until then it has two descriptors of the kernel to wait for.
+// Waiting for several descriptors, ordinary ones and sockets over RDMA. This library knows whether
+// a socket over RDMA is ready; until it is, the kernel waits for two descriptors of that socket.
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <sys/select.h>
@@ -55,7 +55,7 @@ short ready_events(const Rsocket& socket, short wanted) {
     if (socket.state == SocketState::kFailed) {
         out |= POLLERR;
     }
-    // What came before the end is read first.
+    // The hang-up is reported after everything that came before it was read.
     if (socket.queue_count == 0 &&
         (socket.state == SocketState::kClosed || socket.state == SocketState::kFailed)) {
         out |= POLLHUP;
@@ -63,8 +63,8 @@ short ready_events(const Rsocket& socket, short wanted) {
     return out;
 }
 
-/// Fills in revents of sockets; how many are ready. What to wait for otherwise goes to `kernel`,
-/// two descriptors for each of `fds`.
+/// Fills in `revents` of sockets over RDMA, and returns how many are ready. Writes what the kernel
+/// must wait for to `kernel`: two descriptors for each of `fds`.
 int look(pollfd* fds, nfds_t nfds, pollfd* kernel) {
     int ready = 0;
     for (nfds_t i = 0; i < nfds; ++i) {
@@ -92,7 +92,7 @@ int look(pollfd* fds, nfds_t nfds, pollfd* kernel) {
     return ready;
 }
 
-/// What the kernel said of ordinary descriptors; how many are ready.
+/// Copies the kernel's results for ordinary descriptors. Returns how many are ready.
 int take_ordinary(pollfd* fds, nfds_t nfds, const pollfd* kernel) {
     int ready = 0;
     for (nfds_t i = 0; i < nfds; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A connected socket: its queue pair, its receives, and what happens to it.
+// Stream sockets: the queue pair of a connection, its messages, and its events.
 #include <endian.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,13 +16,15 @@ namespace softib::abi::rdmacm {
 namespace {
 
 constexpr std::size_t kStreamMemoryBytes = std::size_t{kSlots + kReceives} * kSlotBytes;
-constexpr std::uint32_t kEndBit = 1U << 31;   // In the immediate data: nothing follows.
-constexpr std::uint32_t kDataBit = 1U << 30;  // The message is data.
-constexpr std::uint32_t kMapBit = 1U << 29;   // The message is a notice of mapped memory.
-constexpr std::uint32_t kCreditsMask = 0xFFFF;
-constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
-constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
-constexpr std::uint32_t kTransfersPerLook = 32;  // Before a transfer looks for events.
+// Bits of the immediate data:
+constexpr std::uint32_t kEndBit = 1U << 31;     // The sender sends no more.
+constexpr std::uint32_t kDataBit = 1U << 30;    // The message is data.
+constexpr std::uint32_t kMapBit = 1U << 29;     // The message is a notice of mapped memory.
+constexpr std::uint32_t kCreditsMask = 0xFFFF;  // The number of credits that it returns.
+// Bits of a request's wr_id; the low bits are the slot:
+constexpr std::uint64_t kReceiveTag = 1U << 16;  // A receive.
+constexpr std::uint64_t kControlTag = 2U << 16;  // A message without a slot.
+constexpr std::uint32_t kTransfersPerLook = 32;  // Transfers between two looks for events.
 
 std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
     return socket.memory + std::size_t{kSlots + slot} * kSlotBytes;
@@ -48,7 +50,7 @@ void fail_socket(Rsocket& socket, int error) {
     }
 }
 
-/// The next step of a connection in the making, or its end.
+/// Takes the next step of a connection that is being made, or notes its end.
 void take_event(Rsocket& socket, const rdma_cm_event& event) {
     switch (event.event) {
         case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -113,7 +115,7 @@ void take_completion(Rsocket& socket, const ibv_wc& completion) {
             socket.free_sends |= std::uint64_t{1} << slot;
         }
         if (completion.status != IBV_WC_SUCCESS && socket.state == SocketState::kConnected) {
-            take_events(socket);  // If the other side has ended it, that is why.
+            take_events(socket);  // The peer may have ended the connection.
             if (socket.state == SocketState::kConnected) {
                 fail_socket(socket, ECONNRESET);
             }
@@ -121,7 +123,7 @@ void take_completion(Rsocket& socket, const ibv_wc& completion) {
         return;
     }
     if (completion.status != IBV_WC_SUCCESS) {
-        return;  // Flushed: the event says why.
+        return;  // The receive was flushed; an event says why.
     }
     const std::uint32_t said = be32toh(completion.imm_data);
     socket.credits += said & kCreditsMask;
@@ -285,7 +287,7 @@ bool arm(Rsocket& socket) {
     if (socket.cq == nullptr) {
         return true;
     }
-    // Arming a queue that holds something raises an event, two system calls for nothing.
+    // To arm a queue that is not empty would raise an event, which costs two system calls.
     if (take_completions(socket)) {
         return false;
     }
@@ -325,7 +327,8 @@ bool is_writable(const Rsocket& socket) {
 
 namespace {
 
-/// Sends what fits into a slot as `request` says; the caller knows that there is one.
+/// Sends `data`, at most as much as fits into a send slot, by `request`. The caller has checked
+/// that a slot is free. Returns the number of bytes; 0 if posting fails, which fails the socket.
 std::size_t send_slot(Rsocket& socket, std::span<const std::uint8_t> data, ibv_send_wr request) {
     const auto slot = static_cast<std::uint32_t>(__builtin_ctzll(socket.free_sends));
     std::uint8_t* const from = socket.memory + std::size_t{slot} * kSlotBytes;
@@ -348,7 +351,7 @@ std::size_t send_slot(Rsocket& socket, std::span<const std::uint8_t> data, ibv_s
     return part_bytes;
 }
 
-/// A message of this kind, which takes one of their receives.
+/// Sends a message of a kind, which uses a credit. Returns the number of bytes.
 std::size_t send_message(Rsocket& socket, std::uint32_t kind, std::span<const std::uint8_t> data) {
     ibv_send_wr request{};
     request.opcode = IBV_WR_SEND_WITH_IMM;
@@ -384,7 +387,8 @@ void send_notices(Rsocket& socket) {
 
 namespace {
 
-/// Copies what is there; with `peek` it stays.
+/// Copies received data, at most `bytes`. With `peek`, the data stays in the socket. Returns the
+/// number of bytes.
 std::size_t read_some(Rsocket& socket, std::uint8_t* out, std::size_t bytes, bool peek) {
     std::size_t done = 0;
     std::uint32_t index = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waiting until something happens to one socket: a moment awake, then asleep.
+// Waiting until something happens to one socket: the thread spins for a moment, then sleeps.
 #include <poll.h>
 
 #include <chrono>
@@ -11,13 +11,15 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-// A wake-up takes longer than most answers do, so a wait begins by spinning. After kVainSpinsMax
-// spins in vain the other side may need our core, and only one in kWaitsPerSpin waits spins.
+// A wait begins by spinning, because to be woken takes longer than most answers do. After
+// kVainSpinsMax spins in vain, the peer may need our core: then only one in kWaitsPerSpin waits
+// spins.
 constexpr auto kSpin = std::chrono::microseconds(10);
 constexpr std::uint32_t kVainSpinsMax = 8;
 constexpr std::uint32_t kWaitsPerSpin = 16;
 
-/// Returns true if something happened to the socket meanwhile, whichever thread saw it.
+/// Spins for a moment. Returns true if something has happened to the socket, whichever thread saw
+/// it.
 bool spin(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
     if (socket.cq == nullptr || socket.datagrams != nullptr) {
         return false;

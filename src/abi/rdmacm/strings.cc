@@ -5,7 +5,7 @@
 #include <iterator>
 
 extern "C" const char* rdma_event_str(rdma_cm_event_type event) {
-    // By number, as the header counts them.
+    // Indexed by the enumerators of rdma_cm_event_type.
     static constexpr const char* kNames[] = {
         "RDMA_CM_EVENT_ADDR_RESOLVED",   "RDMA_CM_EVENT_ADDR_ERROR",
         "RDMA_CM_EVENT_ROUTE_RESOLVED",  "RDMA_CM_EVENT_ROUTE_ERROR",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Making, naming, connecting and closing sockets.
+// Creating, binding, connecting and closing sockets.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <netinet/in.h>
@@ -41,7 +41,7 @@ bool is_nonblocking(int fd) {
     return (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
 }
 
-/// The ordinary socket alone goes on.
+/// Closes the socket over RDMA of a descriptor, which is an ordinary socket from now on.
 void give_up(int fd) {
     const int error = errno;
     int number = -1;
@@ -72,7 +72,8 @@ bool is_internet(const sockaddr* address, socklen_t bytes) {
             (address->sa_family == AF_INET6 && bytes >= sizeof(sockaddr_in6)));
 }
 
-/// A descriptor for a connection that the fabric brought.
+/// Makes a descriptor for a connection that was accepted over the fabric. Returns -1, with errno
+/// set, if that fails.
 int adopt(int number, int flags) {
     sockaddr_storage local{};
     socklen_t bytes = sizeof local;
@@ -103,7 +104,7 @@ int shim_socket(int domain, int type, int protocol) {
         (protocol != 0 && protocol != IPPROTO_TCP) || is_inside()) {
         return fd;
     }
-    give_up(fd);  // The socket that had this number was closed without our knowing.
+    give_up(fd);  // A socket that had this descriptor before was closed without our notice.
     const Inside inside;
     const int error = errno;
     const int number = rsocket(domain, type, 0);
@@ -139,7 +140,8 @@ int shim_bind(int fd, const sockaddr* address, socklen_t bytes) {
             port_in(wanted) = port_in(given);
         }
     }
-    // All hosts of the fabric share the machine's addresses: another may have this port already.
+    // May fail: all hosts of the fabric share the machine's addresses, and another host may have
+    // this port already.
     entry.ordinary_bound = next_bind(fd, reinterpret_cast<sockaddr*>(&wanted), bytes) == 0;
     remember(fd, entry);
     return 0;
@@ -202,9 +204,9 @@ int shim_accept(int fd, sockaddr* address, socklen_t* bytes) {
     return shim_accept4(fd, address, bytes, 0);
 }
 
-/// Connects by the fabric or leaves the socket to the kernel. The fabric answers at once whether
-/// the address is on it and a server listens there, so that even a non-blocking socket is connected
-/// when this returns.
+/// Connects over the fabric, or else has the kernel connect the ordinary socket. The fabric answers
+/// at once whether it has the address and a server listens there, so that even a non-blocking
+/// socket is connected when this returns.
 int shim_connect(int fd, const sockaddr* address, socklen_t bytes) SOFTIB_FS_EXPORT("connect");
 int shim_connect(int fd, const sockaddr* address, socklen_t bytes) {
     Entry entry = find(fd);
@@ -249,7 +251,7 @@ int shim_close(int fd) {
     return next_close(fd);
 }
 
-// What the C library closes by itself does not come by our close.
+// fclose() is replaced too, because the C library does not call our close().
 int shim_fclose(FILE* file) SOFTIB_FS_EXPORT("fclose");
 int shim_fclose(FILE* file) {
     if (file != nullptr && owns_table()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading and writing: what a socket that the fabric connected does, its socket over RDMA does.
+// Reading and writing. Calls on a socket that is connected over the fabric go to its socket over
+// RDMA.
 #include <rdma/rsocket.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -27,7 +28,8 @@ constinit Next<ssize_t(int, msghdr*, int)> next_recvmsg{"recvmsg"};
 constinit Next<ssize_t(int, const msghdr*, int)> next_sendmsg{"sendmsg"};
 constinit Next<ssize_t(int, int, off_t*, size_t)> next_sendfile{"sendfile"};
 
-/// By the socket over RDMA if there is one, otherwise as without us.
+/// Calls `instead` if the descriptor is connected by a socket over RDMA, otherwise the C library's
+/// function.
 template <typename NextCall, typename Instead, typename... Args>
 auto either(NextCall& next, Instead instead, int fd, Args... args) {
     int number = -1;
@@ -38,7 +40,7 @@ auto either(NextCall& next, Instead instead, int fd, Args... args) {
     return instead(number, args...);
 }
 
-/// What sockets over RDMA can carry of a message: its data.
+/// Returns a message without its control data, which sockets over RDMA cannot carry.
 msghdr without_control(const msghdr& message) {
     msghdr plain = message;
     plain.msg_control = nullptr;
@@ -60,7 +62,7 @@ ssize_t send_message(int number, const msghdr* message, int flags) {
     return rsendmsg(number, &plain, flags);
 }
 
-/// A piece of the file, as sendfile may.
+/// Sends a piece of a file. Like sendfile(), it may send less than `count` bytes.
 ssize_t send_file(int number, int file, off_t* offset, size_t count) {
     char piece[65536];
     const size_t wanted = std::min(count, sizeof piece);

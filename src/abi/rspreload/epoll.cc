@@ -26,12 +26,12 @@ struct Watch {
     int epoll_fd = -1;
     int fd = -1;
     epoll_event wanted{};
-    bool reported = false;  ///< For one-shot descriptors: it was reported.
+    bool reported = false;  ///< A one-shot watch (EPOLLONESHOT) has been reported.
 };
 
 std::mutex g_mutex;
 std::vector<Watch> g_watches;
-/// Most programs have none, and need no lock to know it.
+/// The number of watches. Most programs have none, and see that here without taking the lock.
 std::atomic<std::size_t> g_count{0};
 
 auto find_watch(int epoll_fd, int fd) {
@@ -81,7 +81,7 @@ void mark_reported(const Watch& watch) {
     }
 }
 
-/// One of poll's events is the same bit as epoll's.
+/// The events of poll() have the same bits as those of epoll.
 static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLHUP == POLLHUP &&
               EPOLLERR == POLLERR);
 

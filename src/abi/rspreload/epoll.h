@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Sockets of ours that a program watches by epoll. The kernel does not see them become ready, so
-// they are not in its set: epoll_wait waits for them and for the kernel's set together. Edges are
-// reported as levels.
+// Sockets over RDMA that a program watches by epoll. The kernel does not see them become ready, so
+// they are not in the kernel's epoll set: our epoll_wait waits for them and for that set together.
+// Edge-triggered watches are reported as level-triggered ones.
 
 namespace softib::rspreload {
 
-/// The socket is an ordinary one from now on: the kernel watches it.
+/// Has the kernel watch a descriptor, which is an ordinary socket from now on.
 void hand_over_watches(int fd);
-/// The descriptor is closed.
+/// Forgets the watches of a descriptor that is closed.
 void forget_watches(int fd);
+/// Forgets all watches of an epoll descriptor that is closed.
 void forget_epoll(int epoll_fd);
-/// In the child of a fork, where nobody gives the lock back.
+/// Forgets all watches in a forked child. Takes no lock, because a thread of the parent may have
+/// held it.
 void forget_all_watches();
 
 }  // namespace softib::rspreload

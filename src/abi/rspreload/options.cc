@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options and flags. They are set for both sockets; those that sockets over RDMA do not know are
-// kept by the ordinary one.
+// Options and flags. They are set for both sockets; the ordinary one keeps those that sockets over
+// RDMA do not know.
 #include <fcntl.h>
 #include <rdma/rsocket.h>
 #include <sys/ioctl.h>
@@ -22,7 +22,7 @@ constinit Next<int(int, int, ...)> next_fcntl64{"fcntl64"};
 constinit Next<int(int, unsigned long, ...)> next_ioctl{"ioctl"};
 
 void set_waiting(const Entry& entry, bool waits) {
-    // A listener's socket over RDMA never waits: accept does, for both.
+    // A listener's socket over RDMA stays non-blocking: our accept() waits, for both sockets.
     if (entry.phase == Phase::kUndecided || entry.phase == Phase::kConnected) {
         const Inside inside;
         rfcntl(entry.number, F_SETFL, waits ? 0L : long{O_NONBLOCK});

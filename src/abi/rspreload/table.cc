@@ -14,9 +14,10 @@ namespace {
 
 constexpr int kNumbersMax = 65536;
 
-/// An entry in one word, so that it is read whole: phase, whose address, number and one.
+/// The entries, by descriptor. Each is one word, so that it is read whole: the phase in bits 0 to
+/// 7, ordinary_bound in bit 8, the number from bit 16 on.
 std::atomic<std::uint64_t> g_entries[kNumbersMax];
-/// Descriptors for a socket over RDMA, by its number.
+/// The number of descriptors that each socket over RDMA has, by the socket's number.
 std::atomic<int> g_uses[kNumbersMax];
 
 std::atomic<pid_t> g_owner{0};  // The process that owns the table.
@@ -40,7 +41,8 @@ Entry unpacked(std::uint64_t word) {
             .number = static_cast<int>(word >> 16)};
 }
 
-/// What a queue pair of the parent's would do for its child, it would do to its parent.
+/// Clears the table in a forked child. The child must not use a queue pair of its parent, since
+/// whatever it does there happens to the parent too.
 void forget_all() {
     for (std::atomic<std::uint64_t>& entry : g_entries) {
         if (entry.load(std::memory_order_relaxed) != 0) {

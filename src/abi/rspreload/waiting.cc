@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// poll and select with what rpoll knows: a connection of the fabric is ready when its socket over
-// RDMA is, a listener when either of its two is.
+// poll and select, by rpoll. A descriptor that is connected over the fabric is ready when its
+// socket over RDMA is, a listener when either of its two sockets is.
 #include "abi/rspreload/waiting.h"
 
 #include <rdma/rsocket.h>
@@ -37,7 +37,7 @@ int to_ms(const timespec* time) {
     return static_cast<int>(std::min<long>(ms, std::numeric_limits<int>::max()));
 }
 
-/// The signals that a call lets through while it waits.
+/// Sets the thread's signal mask while it lives.
 class Signals {
   public:
     explicit Signals(const sigset_t* mask) : changed_(mask != nullptr) {
@@ -116,7 +116,8 @@ bool has_any_of_ours(std::span<const pollfd> fds) {
 }
 
 int wait_for(std::span<pollfd> fds, int timeout_ms) {
-    // Two for each descriptor: the one that stands for it, and a listener's ordinary socket.
+    // Two for each descriptor: its socket over RDMA or the descriptor itself, and the ordinary
+    // socket of a listener.
     std::vector<pollfd> both(2 * fds.size(), {.fd = -1, .events = 0, .revents = 0});
     for (std::size_t i = 0; i < fds.size(); ++i) {
         const Entry entry = find(fds[i].fd);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Waiting for descriptors, sockets over RDMA among them.
+// Waiting for descriptors, some of which have a socket over RDMA.
 
 #include <poll.h>
 
@@ -9,9 +9,10 @@
 
 namespace softib::rspreload {
 
+/// Returns whether a descriptor listens or is connected by a socket over RDMA.
 bool has_any_of_ours(std::span<const pollfd> fds);
 
-/// As poll; at least one is ours.
+/// Does what poll() does, for descriptors of which at least one has a socket over RDMA.
 int wait_for(std::span<pollfd> fds, int timeout_ms);
 
 }  // namespace softib::rspreload

@@ -14,7 +14,7 @@ namespace softib::abi::sharp {
 
 namespace {
 
-/// What a registration is: nothing needs to be done for memory that the member itself copies.
+/// Memory that a program has registered. Nothing is done for it, since the member itself copies it.
 struct Registration {
     void* at;
     std::size_t bytes;
@@ -27,7 +27,7 @@ std::uint64_t now_ms() {
            static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
 }
 
-/// Returns std::nullopt if a descriptor makes no sense.
+/// Returns the pieces of memory of a descriptor; std::nullopt if the descriptor is not valid.
 std::optional<live::PieceList> pieces_of(const sharp_coll_data_desc& desc) {
     if (desc.type == SHARP_DATA_BUFFER) {
         if (desc.buffer.ptr == nullptr && desc.buffer.length != 0) {
@@ -46,8 +46,8 @@ std::optional<live::PieceList> pieces_of(const sharp_coll_data_desc& desc) {
     return pieces;
 }
 
-/// Puts memory of the host in the place of a buffer that is a GPU's. The descriptor is one that
-/// pieces_of() has taken; `sure` says that its memory type is not garbage.
+/// Replaces a buffer on a GPU by host memory. pieces_of() has accepted the descriptor; `sure` says
+/// that its memory type is not garbage.
 Error replace_gpu_buffer(const sharp_coll_data_desc& desc, bool sure, std::uint64_t used_bytes,
                          GpuBuffer& gpu, live::PieceList& pieces) {
     if (pieces.bytes() == 0 || (sure && desc.mem_type != SHARP_MEM_TYPE_CUDA)) {
@@ -62,11 +62,12 @@ Error replace_gpu_buffer(const sharp_coll_data_desc& desc, bool sure, std::uint6
     return Error::kNone;
 }
 
-/// Of an operation that has been described: what it needs of GPUs before it begins.
+/// Replaces the buffers of an operation that are on GPUs, and copies its input to the host.
 Error replace_gpu_buffers(const sharp_coll_data_desc& in, const sharp_coll_data_desc& out,
                           bool sure, Request& request) {
     Operation& operation = request.operation;
-    // Of its slice a member may give or take a part alone; what lies behind is not ours to touch.
+    // A member may give or take only a part of its slice; bytes behind that part must stay as they
+    // are.
     const std::uint64_t own = operation.own_end - operation.own_begin;
     const std::uint64_t given =
         operation.kind == Operation::kAllGather ? operation.own_at + own : operation.bytes;
@@ -82,7 +83,8 @@ Error replace_gpu_buffers(const sharp_coll_data_desc& in, const sharp_coll_data_
     return error;
 }
 
-/// What the three reductions have in common. Fields that an operation does not use may be garbage.
+/// Fills in what the three reductions have in common. Fields that an operation does not use may be
+/// garbage.
 Error describe_reduction(const sharp_coll_reduce_spec& spec, Operation& operation) {
     const auto in = pieces_of(spec.sbuf_desc);
     if (!in) {
@@ -112,7 +114,8 @@ Error take_output(const sharp_coll_data_desc& desc, Operation& operation) {
     return Error::kNone;
 }
 
-/// Chooses between datagrams and streaming; a program that insists on streaming needs the locks.
+/// Chooses between datagrams and streaming. Returns an error if the program demands streaming and
+/// the ports cannot be locked; otherwise operations without locks use datagrams.
 Error choose_mode(sharp_coll_comm& comm, int mode, Operation& operation) {
     const Settings& settings = comm.context->settings;
     if (mode == SHARP_AGGREGATION_STREAMING) {
@@ -158,7 +161,7 @@ Error describe_allreduce(sharp_coll_comm& comm, const sharp_coll_reduce_spec& sp
     return choose_mode(comm, spec.aggr_mode, operation);
 }
 
-/// The part [begin, end) that a member's slice has of the window [offset, offset + bytes).
+/// Sets the part of the window [offset, offset + bytes) that is in the slice of this rank.
 void place_slice(Operation& operation, std::uint64_t offset, std::uint64_t slice_bytes,
                  std::uint64_t rank) {
     const std::uint64_t begin = std::max(offset, rank * slice_bytes);
@@ -169,8 +172,9 @@ void place_slice(Operation& operation, std::uint64_t offset, std::uint64_t slice
     }
 }
 
-/// Clients differ in what `length` means; the lengths of the buffers say all. The whole vector is
-/// `size` slices as long as the receive buffer; the send buffer is a window of it.
+/// Fills in a reduce-scatter from the lengths of its buffers, because clients differ in what
+/// `length` means. The whole vector is `size` slices as long as the receive buffer; the send buffer
+/// is a window of it.
 Error describe_reduce_scatter(sharp_coll_comm& comm, const sharp_coll_reduce_spec& spec,
                               Operation& operation) {
     operation.kind = Operation::kReduceScatter;
@@ -231,7 +235,8 @@ Error describe_broadcast(sharp_coll_comm& comm, const sharp_coll_bcast_spec& spe
     return choose_mode(comm, SHARP_AGGREGATION_NONE, operation);
 }
 
-/// Between the polls of a wait. Where members outnumber processors, the others must run.
+/// Pauses between the polls of a wait. Where members outnumber processors, the thread yields, so
+/// that other members can run.
 class Patience {
   public:
     explicit Patience(const sharp_coll_context& context)
@@ -255,7 +260,7 @@ class Patience {
         }
         const std::uint64_t now = now_ms();
         start_ms_ = start_ms_ == 0 ? now : start_ms_;
-        if (now - start_ms_ > kBusyMs) {  // Nobody spins while nothing happens.
+        if (now - start_ms_ > kBusyMs) {  // A long wait must not burn a processor.
             const timespec nap{0, 100'000};
             nanosleep(&nap, nullptr);
         }
@@ -291,7 +296,7 @@ Error wait_for(Request& request) {
         }
         if (!patience.pause()) {
             const std::lock_guard guard(comm.context->mutex);
-            // Others may still use what this member has given: the group is of no use any more.
+            // Other members may still use what this one has contributed, so the whole group fails.
             comm.turns.header().error.store(static_cast<std::int32_t>(Error::kFailed));
             comm.advance();
             return Error::kFailed;
@@ -299,7 +304,7 @@ Error wait_for(Request& request) {
     }
 }
 
-/// Does an operation and waits for its end, or, with a handle, only begins it.
+/// Runs an operation to its end if `blocking`; otherwise begins it and sets `*handle`.
 template <typename Describe>
 int run_operation(sharp_coll_comm* comm, void** handle, bool blocking,
                   Describe&& describe) noexcept {
@@ -363,7 +368,7 @@ int gather(sharp_coll_comm* comm, const sharp_coll_gather_spec* spec, void** han
     return run_operation(comm, handle, blocking, [&](Request& request) {
         const Error error =
             spec == nullptr ? Error::kInvalid : describe_allgather(*comm, *spec, request.operation);
-        // NCCL's client leaves the memory type unset here.
+        // NCCL's SHARP plug-in leaves the memory type unset here.
         return error == Error::kNone
                    ? replace_gpu_buffers(spec->sbuf_desc, spec->rbuf_desc, false, request)
                    : error;
@@ -439,7 +444,7 @@ int sharp_coll_do_bcast_nb(struct sharp_coll_comm* comm, struct sharp_coll_bcast
     return sharp_impl::broadcast(comm, spec, handle, false);
 }
 
-/// A failed request is never complete: clients would take what is in their buffers for the result.
+/// Returns 0 for a failed request too: clients would take what is in their buffers for the result.
 int sharp_coll_req_test(void* handle) {
     auto* const request = static_cast<Request*>(handle);
     if (request == nullptr || request->comm == nullptr) {
@@ -504,7 +509,7 @@ int sharp_coll_reg_mr_v2(struct sharp_coll_context* context, void* buf, size_t s
         return SHARP_COLL_EINVAL;
     }
     *mr = nullptr;
-    // The descriptor names memory that its address names as well; other dma-bufs have no address.
+    // GPU memory is reached by its address, without the dma-buf; other dma-bufs have no address.
     if (params != nullptr && (params->field_mask & SHARP_COLL_REG_FIELD_DMABUF_FD) != 0 &&
         !sharp_impl::is_on_gpu(buf)) {
         return SHARP_COLL_ENOT_SUPP;

@@ -31,7 +31,8 @@ int code(Error error) {
     return static_cast<int>(error);
 }
 
-/// The errors by which a job does not come about; others mean that it cannot be created.
+/// Returns what sharp_coll_init() returns for an error: errors that are not listed here become
+/// SHARP_COLL_EJOB_CREATE.
 int job_code(Error error) {
     switch (error) {
         case Error::kQuota:
@@ -76,8 +77,8 @@ Error OutOfBand::spread(void* data, std::size_t bytes) const {
 
 namespace {
 
-/// All members do the same steps, whatever goes wrong at one of them: each step ends with an
-/// agreement, so that nobody waits for a member that has given up.
+/// Makes the job and joins it. All members do the same steps, whatever goes wrong at one of them:
+/// each step ends with an agreement, so that no member waits for one that has given up.
 Error make_job(sharp_coll_context& context, const OutOfBand& oob) {
     const sharp_coll_init_spec& spec = context.spec;
     if (const Error error = oob.agree(context.session.open(spec.config.ib_dev_list));
@@ -127,7 +128,8 @@ Error make_job(sharp_coll_context& context, const OutOfBand& oob) {
     return static_cast<Error>(context.granted.error);
 }
 
-/// Returns the same at all members. 0 becomes `group` where there is none to leave.
+/// Makes a group and joins it. Returns the same error at all members. `group` stays as it was if
+/// there is no group to leave.
 Error make_group(sharp_coll_context& context, const OutOfBand& oob, std::uint32_t& group) {
     SharpReply reply;
     SharpCommand command{.operation = SharpCommand::kCreateGroup,
@@ -157,7 +159,8 @@ Error make_group(sharp_coll_context& context, const OutOfBand& oob, std::uint32_
     return oob.agree(oob.rank == 0 ? context.session.command(command, reply) : Error::kNone);
 }
 
-/// Returns nullptr, with an error, if the group has no memory for us.
+/// Makes the communicator of a group. Returns nullptr, with `error` set, if the daemon gives no
+/// memory of the group, or if it cannot be mapped.
 std::unique_ptr<sharp_coll_comm> map_group(sharp_coll_context& context, std::uint32_t group,
                                            int rank, Error& error) {
     SharpReply reply;
@@ -196,8 +199,8 @@ Error sharp_coll_comm::lock() {
                 sched_yield();
                 break;
             case LockState::kRefused: {
-                // Every member hears of a refusal once, so that all do the same; then the next
-                // attempt may ask again.
+                // Every member must see a refusal, so that all do the same. Once all have seen it,
+                // the next attempt asks again.
                 const std::uint32_t epoch = header.lock_epoch.load();
                 if (refusal_seen != epoch) {
                     refusal_seen = epoch;
@@ -274,7 +277,7 @@ void sharp_coll_comm::advance() {
             continue;
         }
         if (!may_enter && request.left == 0) {
-            break;  // Nothing behind it can go on.
+            break;  // No later request can advance.
         }
         ++i;
     }

@@ -4,8 +4,8 @@
 // The objects behind libsharp_coll's handles: a context is this process's part of a job, a
 // communicator its part of a group, a request one operation that is not complete.
 //
-// Thread rule: Context::mutex is held by whoever touches anything of the context, and given up
-// between the polls of a wait.
+// Thread rule: a thread holds sharp_coll_context::mutex while it touches anything of the context.
+// A thread that waits for an operation releases the mutex between its polls.
 
 #include <sharp/api/sharp.h>
 
@@ -28,33 +28,33 @@ namespace softib::abi::sharp {
 struct Request {
     sharp_coll_comm* comm = nullptr;
     Operation operation{};
-    GpuBuffer gpu_in{};  ///< What stands for the operation's buffers if they are a GPU's.
-    GpuBuffer gpu_out{};
-    std::uint64_t first_turn = 0;
-    std::uint64_t turns = 0;
-    std::uint64_t entered = 0;
-    std::uint64_t left = 0;
+    GpuBuffer gpu_in{};            ///< Host memory in place of an input buffer on a GPU.
+    GpuBuffer gpu_out{};           ///< Host memory in place of an output buffer on a GPU.
+    std::uint64_t first_turn = 0;  ///< The communicator's number of the operation's first turn.
+    std::uint64_t turns = 0;       ///< Number of turns of the operation.
+    std::uint64_t entered = 0;     ///< How many turns this member has entered.
+    std::uint64_t left = 0;        ///< How many turns this member has left.
     Error error = Error::kNone;
-    bool told = false;  ///< Of its error.
-    bool abandoned =
-        false;  ///< The program has freed it: it goes on, and is freed when it is done.
+    bool told = false;  ///< Whether the error has been logged.
+    /// Whether the program has freed the request. It goes on, and is deleted when it is done.
+    bool abandoned = false;
 
-    live::Turn turn{};                      ///< The last that was looked at,
-    std::uint64_t turn_index = UINT64_MAX;  ///< and which it is: a wait looks at the same again.
+    live::Turn turn{};  ///< The turn with number turn_index, kept because waits poll the same one.
+    std::uint64_t turn_index = UINT64_MAX;  ///< Number, in the operation, of the turn in `turn`.
 
     bool complete() const { return left == turns; }
 };
 
-/// The program's functions for what must be agreed upon while a job or group is made.
+/// The program's functions by which members agree while a job or group is made.
 struct OutOfBand {
     sharp_coll_out_of_band_colls colls{};
     void* context = nullptr;
     int rank = 0;
     int size = 1;
 
-    /// Returns the first error that any member has; the same at all members.
+    /// Returns the first error, by rank, that any member passes in; the same at all members.
     Error agree(Error mine) const;
-    /// Gives all members what the first has.
+    /// Copies the data of rank 0 to all members.
     Error spread(void* data, std::size_t bytes) const;
 };
 
@@ -66,8 +66,8 @@ struct sharp_coll_context {
     softib::abi::sharp::Settings settings;
     sharp_coll_init_spec spec{};
     std::uint32_t job = 0;
-    softib::live::SharpReply granted{};
-    bool crowded = false;  ///< More members than processors.
+    softib::live::SharpReply granted{};  ///< What the manager has given the job.
+    bool crowded = false;                ///< Whether the job has more members than processors.
     std::list<sharp_coll_comm*> comms;
 };
 
@@ -78,14 +78,16 @@ struct sharp_coll_comm {
     int size = 0;
     softib::live::Turns turns;
     std::uint64_t next_turn = 0;
-    std::uint32_t refusal_seen = 0;                     ///< GroupHeader::lock_epoch.
-    std::deque<softib::abi::sharp::Request*> active{};  ///< In the order of their turns.
+    std::uint32_t refusal_seen = 0;  ///< GroupHeader::lock_epoch of the last refusal seen here.
+    std::deque<softib::abi::sharp::Request*> active{};  ///< Requests in the order of their turns.
 
     explicit sharp_coll_comm(softib::live::Turns mapped) : turns(std::move(mapped)) {}
 
-    /// Takes the streaming locks, once for all members.
+    /// Takes the group's streaming locks. One member asks the manager for all members; the others
+    /// wait for its answer. Returns kLockFailed if the manager refuses.
     softib::abi::sharp::Error lock();
+    /// Gives a request its turns and begins it.
     void begin(softib::abi::sharp::Request& request);
-    /// Lets all requests go on as far as they can.
+    /// Advances all requests as far as possible.
     void advance();
 };

@@ -14,7 +14,7 @@ namespace softib::abi::sharp {
 
 namespace {
 
-/// nullptr: the program has not loaded the driver.
+/// Returns the engine that copies by GPUs; nullptr if the program has not loaded the driver.
 live::gpu::Engine* gpu_engine() {
     const live::gpu::Driver* const driver = live::gpu::loaded_driver();
     if (driver == nullptr) {
@@ -42,11 +42,11 @@ bool copy_by_gpu(live::gpu::Engine& engine, const void* on_gpu, void* to, const 
            engine.copy(engine.copier_of(device), gpu_address(to), gpu_address(from), bytes);
 }
 
-/// Memory of the host for buffers of GPUs. What was taken once is kept and pinned: to map and to
-/// pin fresh memory costs more than an operation.
+/// Host memory for buffers on GPUs. Memory that was used once is kept and stays pinned, because
+/// mapping and pinning fresh memory costs more than an operation.
 class SpareMemory {
   public:
-    /// Empty: there is no memory.
+    /// Returns memory for a buffer on a GPU; empty if there is none.
     std::span<std::byte> take(std::size_t bytes, const void* for_gpu_memory) {
         const std::size_t size = std::bit_ceil(std::max(bytes, kSpareMin));
         {
@@ -74,7 +74,7 @@ class SpareMemory {
   private:
     static constexpr std::size_t kSpareMin = 4096;
     std::mutex mutex_;
-    std::map<std::size_t, std::vector<std::byte*>> spare_;  ///< By size.
+    std::map<std::size_t, std::vector<std::byte*>> spare_;  ///< Memory that is not in use, by size.
 };
 
 SpareMemory& spare_memory() {

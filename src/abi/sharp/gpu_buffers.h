@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Buffers of an operation that are memory of a GPU. Members reduce in memory that the host can
-// address, so such a buffer is copied by the GPU before the operation begins, or after it has
-// ended, by way of memory of the host (ADR 12 says in which context).
+// Buffers of an operation in the memory of a GPU. Members reduce in host memory, so the GPU copies
+// an input buffer to host memory before the operation begins, and an output buffer from host memory
+// after it has ended (ADR 12 says in which context).
 //
-// Clients leave a descriptor's memory type unset, so the driver is asked about the address.
+// Some clients leave a descriptor's memory type unset, so the driver is asked about the address.
 
 #include <sharp/api/sharp.h>
 
@@ -15,9 +15,10 @@
 
 namespace softib::abi::sharp {
 
+/// Returns whether an address is GPU memory; false if the program has not loaded the driver.
 bool is_on_gpu(const void* at);
 
-/// One buffer's place in the host's memory.
+/// Host memory that stands for one buffer on a GPU.
 class GpuBuffer {
   public:
     GpuBuffer() = default;
@@ -25,14 +26,16 @@ class GpuBuffer {
     GpuBuffer(const GpuBuffer&) = delete;
     GpuBuffer& operator=(const GpuBuffer&) = delete;
 
-    /// Takes the first bytes of a buffer over if it is on a GPU. Returns false if it is, and there
-    /// is no memory.
+    /// Allocates host memory for the first `bytes` bytes of a buffer if it is on a GPU. Returns
+    /// false if it is on a GPU and there is no memory.
     bool adopt(const sharp_coll_data_desc& desc, std::size_t bytes);
+    /// Returns whether the buffer is on a GPU.
     bool adopted() const { return !pieces_.empty(); }
     std::span<std::byte> host() { return host_; }
 
-    // Return false if the driver refused.
+    /// Copies the buffer from the GPU to host(). Returns false if the driver refuses.
     bool fetch();
+    /// Copies host() to the buffer on the GPU. Returns false if the driver refuses.
     bool deliver();
 
   private:
@@ -44,7 +47,7 @@ class GpuBuffer {
     bool for_each(Copy&& copy);
 
     std::vector<GpuPiece> pieces_;
-    std::span<std::byte> host_;  ///< Of the process's spare memory.
+    std::span<std::byte> host_;  ///< Taken from the process's spare memory.
 };
 
 }  // namespace softib::abi::sharp

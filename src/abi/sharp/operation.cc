@@ -7,7 +7,7 @@
 
 namespace softib::abi::sharp {
 
-/// Whole elements.
+/// Returns the bytes of a full turn: whole elements, if they are reduced.
 std::uint32_t Operation::window() const {
     const auto element = static_cast<std::uint32_t>(reduction.element_bytes());
     return reduces() ? live::kWindowBytes / element * element : live::kWindowBytes;

@@ -2,7 +2,7 @@
 #pragma once
 
 // A collective operation of one member, cut into turns (runtime/sharp/turns.h): which part of the
-// vector this member gives and takes in each, and what that is in packets.
+// vector this member gives and takes in each turn, and how many packets that would be.
 
 #include <cstdint>
 
@@ -27,13 +27,16 @@ struct Operation {
     std::uint32_t root = 0;
     live::PieceList in{};
     live::PieceList out{};
-    std::uint64_t bytes = 0;  ///< Of the vector.
-    /// Reduce-scatter: the part of the vector that this member takes, all-gather: that it gives.
+    std::uint64_t bytes = 0;  ///< Size of the vector.
+    /// First byte of this member's part of the vector, which it takes in a reduce-scatter and gives
+    /// in an all-gather.
     std::uint64_t own_begin = 0;
-    std::uint64_t own_end = 0;
-    std::uint64_t own_at = 0;  ///< Where own_begin stands in its memory.
+    std::uint64_t own_end = 0;  ///< End of this member's part of the vector.
+    std::uint64_t own_at = 0;   ///< Where the byte at own_begin is in this member's buffer.
 
+    /// Returns the number of turns.
     std::uint64_t turns() const;
+    /// Returns what the member with this rank does in a turn.
     live::Turn turn(std::uint64_t index, std::uint32_t rank, const live::GroupHeader& header) const;
 
   private:

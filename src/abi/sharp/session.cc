@@ -19,13 +19,14 @@ namespace softib::abi::sharp {
 namespace {
 
 constexpr std::size_t kDevicesMax = 128;
-constexpr int kAsksMax = 5000;  ///< One a millisecond.
+constexpr int kAsksMax = 5000;  ///< How often a pending command is sent, once a millisecond.
 
 bool is_active(const live::Arena& arena, const live::DeviceEntry& device) {
     return arena.hcas[device.hca].state.load(std::memory_order_relaxed) == PortState::kActive;
 }
 
-/// Returns the entry that the list names first, without the ":port" behind a name.
+/// Returns the first device of the list whose port is active, or of all devices if the list is
+/// empty; nullptr if there is none. The ":port" behind a name is ignored.
 const live::DeviceEntry* choose(const live::Arena& arena,
                                 std::span<const live::DeviceEntry> devices, const char* list) {
     std::string_view rest = list == nullptr ? "" : list;

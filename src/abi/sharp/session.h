@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The conversation of a job's member with the aggregation manager, over its own connection to the
-// daemon: the connection is the member's sign of life, so it stays open until the member leaves.
+// A job member's connection to the daemon, over which it sends commands to the aggregation manager.
+// The connection is the member's sign of life, so it stays open until the member leaves.
 //
-// Thread rule: any thread may call; commands go one at a time.
+// Thread rule: any thread may call; commands are sent one at a time.
 
 #include <cstdint>
 #include <mutex>
@@ -24,15 +24,15 @@ class Session {
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// Finds this program's fabric and the first device of a list ("mlx5_0:1,mlx5_1:1") that it
-    /// has; without a list the first with an active port.
+    /// Connects to the daemon of this program's fabric and chooses a device: the first of a list
+    /// ("mlx5_0:1,mlx5_1:1") whose port is active or, without a list, the first whose port is.
     Error open(const char* device_list);
     void close();
 
     std::uint32_t hca() const { return hca_; }
 
-    /// Asks, and asks again while it is pending, for some seconds at most. `file` becomes the
-    /// descriptor that came, or -1.
+    /// Sends a command, and sends it again while the answer is that it is pending, for some seconds
+    /// at most. `*file` becomes the file descriptor that came with the answer, or -1.
     Error command(const live::SharpCommand& command, live::SharpReply& reply, int* file = nullptr);
 
   private:

@@ -106,7 +106,8 @@ int sharp_coll_print_config(FILE* stream, enum config_print_flags print_flags,
         return SHARP_COLL_EINVAL;
     }
     if ((print_flags & SHARP_COLL_CONFIG_PRINT_HEADER) != 0) {
-        // Some programs were compiled with a declaration without the last argument.
+        // Some programs were compiled with a declaration that lacks the last argument, so it may be
+        // garbage.
         static_cast<void>(exec_name);
         std::fprintf(stream, "# libsharp_coll of softib, interface %s\n", SHARP_VERNO_STRING);
     }
@@ -163,7 +164,7 @@ const char* sharp_coll_strerror(int error) {
     }
 }
 
-/// In no header; MVAPICH looks it up.
+/// Does nothing. No header declares it, but MVAPICH looks it up by name.
 __attribute__((visibility("default"))) int sharp_coll_log_early_init(void);
 int sharp_coll_log_early_init(void) {
     return SHARP_COLL_SUCCESS;

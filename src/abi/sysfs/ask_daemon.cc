@@ -20,7 +20,7 @@ namespace softib::fs {
 namespace {
 
 constexpr long kAnswerTimeoutUs = 200'000;
-/// After a daemon did not answer in time, this long nobody waits for it again.
+/// How long a daemon that did not answer in time is not asked again.
 constexpr std::int64_t kPauseMs = 2'000;
 
 constinit std::atomic<std::int64_t> paused_until_ms{0};

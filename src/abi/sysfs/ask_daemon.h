@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Requests to the fabric's daemon that the preloaded library makes on behalf of a program. None may
-// take longer than a moment, even if the daemon is dead or stopped.
+// Requests to the fabric's daemon that the preloaded library makes for a program. They have a short
+// timeout, in case the daemon is dead or stopped.
 
 #include "runtime/shm/rpc.h"
 
 namespace softib::fs {
 
-/// A connection to the daemon on which nothing waits longer than the timeout, not even connecting
-/// to it; -1 and errno.
+/// Connects to the daemon; connecting, sending and receiving time out. Returns -1, with errno set,
+/// if that fails.
 int connect_in_time();
 
-/// Sends one message over a connection of its own, and replaces it by the reply. Returns false if
-/// none came. A daemon that did not answer in time is not asked again for a while.
+/// Sends one message over a new connection, and replaces it by the reply. Returns false if no reply
+/// came. A daemon that did not answer in time is not asked again for a while.
 bool exchange_with_daemon(live::Message& message);
 
-/// Asks the daemon so. Returns false if no answer came, or (with a status in the message) a
-/// refusal. The reply has texts of the message.
+/// Sends a request to the daemon. Returns false if no reply came, or if the daemon refused (the
+/// status in `message` is then not 0). Texts in the reply point into `message`.
 template <typename Request>
 bool ask_daemon(const Request& request, live::Message& message, typename Request::Reply& reply) {
     return live::to_message(request, message) && exchange_with_daemon(message) &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// io_uring and aio: the kernel moves data to and from the program's memory while none of its
-// threads is in a call, so the gate (io_gate.h) cannot hold it back. Here we notice that a program
-// begins with it; libibverbs then leaves pages where they are (runtime/direct/memory/passage.h).
+// Notices that a program begins to use io_uring or aio. With these, the kernel moves data to and
+// from the program's memory while no thread is in a call, so the gate (io_gate.h) cannot hold it
+// back. libibverbs then leaves pages where they are (runtime/direct/memory/passage.h).
 #include <dlfcn.h>
 #include <sys/syscall.h>
 
@@ -26,10 +26,10 @@ constinit std::atomic<bool> g_used{false};
 void begin_async_io() {
     g_used.store(true);
     const IoPass all(static_cast<const void*>(nullptr),
-                     SIZE_MAX);  // Waits for pages that are on their way.
+                     SIZE_MAX);  // Waits for pages that are being moved.
 }
 
-/// Returns the function of liburing, also where only a plugin has loaded that library.
+/// Returns a function of liburing, even if only a plugin has loaded that library.
 template <typename Function>
 Function* of_liburing(Next<Function>& next, const char* symbol) {
     Function* found = next.get();
@@ -100,7 +100,7 @@ int ring_setup(unsigned entries, void* params) {
     return begin_ring(next_setup, "io_uring_setup", entries, params);
 }
 
-/// libaio's are system calls that return a negative errno value.
+/// Functions of libaio are system calls that return a negative errno value.
 int aio_setup(int events, void** context) {
     const int before = errno;
     const long result = softib_fs_raw_io_setup(static_cast<unsigned>(events), context);

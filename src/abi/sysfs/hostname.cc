@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The host's name ($SOFTIB_HOSTNAME), and the addresses that names of the fabric's hosts stand for.
-// Programs count machines by names, and look their own up: each name leads to an address of this
-// machine that is that host's alone.
+// The name of the virtual host ($SOFTIB_HOSTNAME), and the addresses of the fabric's hosts by name.
+// Programs tell machines apart by their names, and look up the address of their own: each name
+// gives an address of this machine that no other virtual host has.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -24,7 +24,7 @@ namespace softib::fs {
 
 namespace {
 
-constexpr std::size_t kNameMax = 64;  ///< Bytes of a host's name: Linux's own limit.
+constexpr std::size_t kNameMax = 64;  ///< The longest name of a host, as in Linux.
 constexpr std::size_t kAddressMax = INET6_ADDRSTRLEN;
 constexpr char kLoopback[] = "127.0.0.1";
 
@@ -40,7 +40,7 @@ constinit Next<hostent*(const char*, int)> next_gethostbyname2{"gethostbyname2"}
 constinit Next<GetHostByNameR> next_gethostbyname_r{"gethostbyname_r"};
 constinit Next<GetHostByName2R> next_gethostbyname2_r{"gethostbyname2_r"};
 
-/// What signal handlers and children after fork may call is found before they run.
+/// Looks up early what signal handlers and forked children may call.
 __attribute__((constructor)) void find_early() {
     next_uname.get();
     next_gethostname.get();
@@ -59,8 +59,8 @@ int gethostname_common(char* to, size_t size) {
     return 0;
 }
 
-/// Whether a name may be a host's: names with anything else in them, and numbers, are not asked
-/// for.
+/// Returns whether a text may be the name of a host. The daemon is not asked about numbers, nor
+/// about names with other characters.
 bool may_be_host(std::string_view name) {
     const auto is_letter = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -90,12 +90,13 @@ __attribute__((noinline)) bool find_host(const char* asked, char (&address)[kAdd
         address[reply.address.size()] = '\0';
         return true;
     }
-    // The program's own name must lead somewhere, whatever became of the daemon.
+    // The program's own name must have an address, even if the daemon does not answer.
     std::memcpy(address, kLoopback, sizeof kLoopback);
     return name == own;
 }
 
-/// getaddrinfo was asked for the address; the program wants to hear the name.
+/// Replaces the canonical name in a result by the name that the program asked for: the C library
+/// was asked for an address.
 void show_name(addrinfo* first, const char* name) {
     if (first->ai_canonname == nullptr) {
         return;
@@ -106,14 +107,15 @@ void show_name(addrinfo* first, const char* name) {
     }
 }
 
-/// The same in a hostent, whose name is put where there is room for it.
+/// Replaces the name in a hostent by the name that the program asked for, which is copied to
+/// `room`.
 void show_name(hostent* entry, char* room, const char* name) {
     if (entry != nullptr) {
         entry->h_name = std::strcpy(room, name);
     }
 }
 
-/// As the rest of what these two functions return: until the next call.
+/// The name that gethostbyname() and gethostbyname2() have returned; valid until their next call.
 constinit char shown_name[kNameMax + 1]{};
 
 }  // namespace
@@ -194,7 +196,7 @@ int fs_gethostbyname_r(const char* name, hostent* entry, char* buffer, size_t by
     if (kept > bytes || !find_host(name, address)) {
         return next_gethostbyname_r(name, entry, buffer, bytes, result, error);
     }
-    // The name stands in the buffer's last bytes, out of the C library's way.
+    // The name goes into the last bytes of the buffer; the C library gets the rest.
     const int rc = next_gethostbyname_r(address, entry, buffer, bytes - kept, result, error);
     show_name(*result, buffer + bytes - kept, name);
     return rc;

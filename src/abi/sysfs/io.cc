@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Calls by which the kernel reads or writes the program's memory: each passes the gate (io_gate.h)
-// and goes on to the C library. Those that also do something else are in read.cc and netlink.cc.
+// Calls by which the kernel reads or writes the program's memory. Each passes the gate (io_gate.h)
+// and then calls the C library. Calls for which we do more are in read.cc and netlink.cc.
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -16,15 +16,16 @@ namespace softib::fs {
 
 namespace {
 
-/// iovec counts are signed in these calls; the kernel refuses negative ones.
+/// Returns the number of pieces of a call. Its count is signed; a negative one, which the kernel
+/// refuses, gives 0.
 std::size_t pieces(int count) {
     return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 
 }  // namespace
 
-// A function of ours with the C library's symbol, which passes the gate for memory `...` and calls
-// the next one.
+// Defines a function with a symbol of the C library, which passes the gate for the memory `...` and
+// calls the next function of that name.
 #define SOFTIB_FS_GATED(result, name, symbol, parameters, arguments, ...) \
     extern "C" result name parameters SOFTIB_FS_EXPORT(symbol);           \
     static constinit Next<result parameters> next_##name{symbol};         \
@@ -71,14 +72,14 @@ SOFTIB_FS_GATED(int, recvmmsg_entry, "recvmmsg",
 SOFTIB_FS_GATED(int, sendmmsg_entry, "sendmmsg",
                 (int fd, mmsghdr* messages, unsigned count, int flags),
                 (fd, messages, count, flags), messages, count)
-// Fortified programs call these instead.
+// The variants that programs built with _FORTIFY_SOURCE call.
 SOFTIB_FS_GATED(ssize_t, recv_chk_entry, "__recv_chk",
                 (int fd, void* at, std::size_t length, std::size_t size, int flags),
                 (fd, at, length, size, flags), at, length)
 SOFTIB_FS_GATED(std::size_t, fread_chk_entry, "__fread_chk",
                 (void* at, std::size_t room, std::size_t size, std::size_t count, FILE* file),
                 (at, room, size, count, file), at, size* count)
-// Large pieces go from and to the caller's memory without a copy in between.
+// Streams move large pieces directly to and from the caller's memory.
 SOFTIB_FS_GATED(std::size_t, fread_entry, "fread",
                 (void* at, std::size_t size, std::size_t count, FILE* file),
                 (at, size, count, file), at, size* count)
@@ -96,7 +97,7 @@ SOFTIB_FS_GATED(ssize_t, getrandom_entry, "getrandom",
 
 namespace {
 
-/// Signal handlers call these.
+/// Looks up early what signal handlers may call.
 __attribute__((constructor)) void find_early() {
     next_write_entry.get();
     next_recv_entry.get();

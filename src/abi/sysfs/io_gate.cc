@@ -18,34 +18,35 @@ namespace softib::fs {
 
 namespace {
 
-/// A call in a signal handler that interrupts a call, and so on.
+/// The most calls of a thread at a time: a signal handler's call may interrupt another call.
 constexpr std::uint32_t kDepthMax = 4;
 constexpr std::uint32_t kThreadsMax = 4096;
-/// How often a call that is under way is looked at before it counts as one that waits.
+/// How often close_io_gate() looks whether a call under way has ended, before it gives up.
 constexpr int kLooksMax = 200;
 
+/// The calls of one thread that are under way.
 struct alignas(64) Record {
-    std::atomic<std::uint32_t> tid;  ///< 0: free.
-    std::uint32_t depth;             ///< The thread's own.
+    std::atomic<std::uint32_t> tid;  ///< The thread; 0 if the record is free.
+    std::uint32_t depth;             ///< The number of calls under way; only the thread uses it.
     struct {
         std::atomic<std::uint64_t> begin;
-        std::atomic<std::uint64_t> end;  ///< 0: no call.
+        std::atomic<std::uint64_t> end;  ///< 0 if there is no call.
     } calls[kDepthMax];
 };
 
-// Programs call us before our constructors have run: all of it is there from the start.
+// All constinit, because programs call us before our constructors have run.
 constinit Record g_records[kThreadsMax]{};
-constinit std::atomic<std::uint32_t> g_records_used{0};  ///< Those above were never used.
+constinit std::atomic<std::uint32_t> g_records_used{0};  ///< Records from here on were never used.
 constinit std::atomic<std::uint32_t> g_unknown{0};       ///< Calls under way that have no record.
 
-// Closed: [begin, end); end is 0 where nothing is.
+// The closed range is [begin, end); end is 0 if none is closed.
 constinit std::atomic<std::uint64_t> g_closed_begin{0};
 constinit std::atomic<std::uint64_t> g_closed_end{0};
 constinit std::atomic<std::uint32_t> g_openings{0};
 
 constinit thread_local Record* t_record = nullptr;
 
-/// Stands for a call without a record.
+/// Its address stands for the record of a call that has none.
 char g_no_record = 0;
 
 bool lives(std::uint32_t tid) {
@@ -83,7 +84,7 @@ void wait_for_opening(std::uint64_t begin, std::uint64_t end) {
     }
 }
 
-/// Whether a call is under way on [begin, end).
+/// Returns whether a call is under way on [begin, end).
 bool is_busy(std::uint64_t begin, std::uint64_t end) {
     if (g_unknown.load() != 0) {
         return true;
@@ -97,14 +98,14 @@ bool is_busy(std::uint64_t begin, std::uint64_t end) {
                 if (lives(record.tid.load())) {
                     return true;
                 }
-                call.end.store(0);  // Its thread was cancelled in it.
+                call.end.store(0);  // The thread ended in this call.
             }
         }
     }
     return false;
 }
 
-/// The forked thread is the only one in the child.
+/// Clears all records in a forked child, whose only thread is in no call.
 void forget_threads() {
     const std::uint32_t used = g_records_used.load();
     for (std::uint32_t i = 0; i < used; ++i) {
@@ -143,7 +144,7 @@ void IoPass::enter(std::uint64_t begin, std::uint64_t length) {
     for (;;) {
         call.begin.store(begin, std::memory_order_relaxed);
         call.end.store(end, std::memory_order_release);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // close_io_gate has the fence.
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // close_io_gate() has the barrier.
         if (!is_closed(begin, end)) [[likely]] {
             return;
         }

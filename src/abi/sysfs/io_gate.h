@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Keeps the program's system calls away from memory whose pages are on the move. For an ordinary
-// user a thread that touches such a page waits, but a system call would fail with EFAULT. So each
-// call that moves data says which memory it is for while it runs, and does not start on memory that
-// is closed; libibverbs closes a range only when no call is under way there (memory_calls.h).
+// Keeps the program's system calls away from memory whose pages are being moved. If the program has
+// no privilege, a thread that touches such a page waits, but a system call fails with EFAULT. So
+// each call that moves data announces its memory while it runs, and does not start while that
+// memory is closed; libibverbs closes a range only if no call is under way there (memory_calls.h).
 //
-// A call pays two plain stores and a load. The thread that closes a range pays for the order
-// between them, with a barrier on all threads (membarrier).
+// A call costs two plain stores and a load. The thread that closes a range pays for their order, by
+// a barrier on all threads (membarrier).
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -17,6 +17,8 @@
 
 namespace softib::fs {
 
+/// Announces the memory of a system call while it lives. The constructor waits if that memory is
+/// closed.
 class IoPass {
   public:
     IoPass(const void* memory, std::size_t length) {
@@ -44,7 +46,7 @@ class IoPass {
     IoPass& operator=(const IoPass&) = delete;
 
   private:
-    /// Widens [begin, end) to what the pieces name.
+    /// Widens [begin, end) so that it contains all pieces.
     static void add(const iovec* pieces, std::size_t count, std::uint64_t& begin,
                     std::uint64_t& end) {
         for (std::size_t i = 0; pieces != nullptr && i < count; ++i) {
@@ -58,7 +60,7 @@ class IoPass {
     void enter(std::uint64_t begin, std::uint64_t length);
     void leave();
 
-    void* record_ = nullptr;  ///< This thread's; nullptr: the call names no memory.
+    void* record_ = nullptr;  ///< The thread's record; nullptr if the call has no memory.
 };
 
 }  // namespace softib::fs

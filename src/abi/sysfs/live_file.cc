@@ -25,15 +25,16 @@ namespace softib::fs {
 
 namespace {
 
-/// A descriptor with live content is a file in memory whose name says which path it stands for.
-/// The name is the truth: descriptors are copied, closed and used again without our notice.
+/// The name of a memfd with live content begins with this; the path of its file follows. The name
+/// decides whether a descriptor is live, because descriptors are duplicated, closed and used again
+/// without our notice.
 constexpr char kNamePrefix[] = "softib:";
 constexpr std::string_view kLinkPrefix = "/memfd:softib:";
 constexpr std::string_view kLinkSuffix = " (deleted)";
-constexpr std::size_t kMemfdNameMax = 249;  ///< The kernel's limit.
+constexpr std::size_t kMemfdNameMax = 249;  ///< The kernel's limit of a memfd's name.
 
-/// A bit for each descriptor that was opened on a live file, so that nobody else pays for a look
-/// at its name. Those above are not read again.
+/// A bit for each descriptor that was opened on a live file, so that the names of others need not
+/// be read. Descriptors from kDescriptorsMax on are not refreshed.
 constexpr int kDescriptorsMax = 4096;
 constinit std::atomic<std::uint64_t> live_bits[kDescriptorsMax / 64]{};
 
@@ -41,8 +42,8 @@ std::uint64_t bit_of(int fd) {
     return std::uint64_t{1} << (fd % 64);
 }
 
-/// Asks for the content of `path`; `content` is in the message. False with a status in the message:
-/// the file cannot be read, as the daemon says.
+/// Asks the daemon for the content of `path`; `content` points into `message`. Returns false if no
+/// reply came, or if the daemon says that the file cannot be read (the status in `message`).
 bool ask(std::string_view path, live::Message& message, std::string_view& content) {
     live::request::SysfsRead::Reply reply;
     const bool answered =
@@ -51,7 +52,7 @@ bool ask(std::string_view path, live::Message& message, std::string_view& conten
     return answered;
 }
 
-/// A descriptor to read the text from, or -1. It is opened anew so that nobody can write to it.
+/// Returns a read-only descriptor of a memfd with this text, or -1.
 int descriptor_with(std::string_view path, std::string_view text) {
     char name[kMemfdNameMax + 1];
     const int n = std::snprintf(name, sizeof name, "%s%.*s", kNamePrefix,
@@ -73,7 +74,8 @@ int descriptor_with(std::string_view path, std::string_view text) {
     return static_cast<int>(readable);
 }
 
-/// Apart from make_live, so that only files of the tree pay for the message's stack.
+/// Puts a descriptor with the present content in place of `fd`. Not inlined into make_live(), so
+/// that only files of the tree need stack for the message.
 __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
     live::Message message;
     std::string_view content;
@@ -81,8 +83,8 @@ __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
     if (!answered && message.status != EINVAL) {
         return;
     }
-    // An attribute whose read fails with EINVAL, as a GID entry without a network device: so does
-    // that of a descriptor of epoll.
+    // If a read of the attribute fails with EINVAL (a GID entry without a network device), the new
+    // descriptor is one of epoll: a read of it fails with EINVAL too.
     const int source = answered ? descriptor_with(path, content) : epoll_create1(EPOLL_CLOEXEC);
     if (source < 0) {
         return;
@@ -95,7 +97,7 @@ __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
     }
 }
 
-/// Writes the content as of now into the file behind the descriptor.
+/// Writes the present content into the memfd of a descriptor.
 __attribute__((noinline)) void rewrite_content(int fd, std::string_view path) {
     live::Message message;
     std::string_view content;
@@ -111,13 +113,14 @@ __attribute__((noinline)) void rewrite_content(int fd, std::string_view path) {
     const int to = static_cast<int>(writable);
     const auto bytes = static_cast<ssize_t>(content.size());
     if (pwrite(to, content.data(), content.size(), 0) == bytes) {
-        // Nothing to be done where it fails: the end of the old content stays.
+        // If this fails, the end of the old content stays.
         [[maybe_unused]] const int cut = ftruncate(to, bytes);
     }
     close(to);
 }
 
-/// A thread cancelled in the middle would leave descriptors behind.
+/// Runs `action` with thread cancellation disabled: a thread that is cancelled in the middle would
+/// leave descriptors open.
 template <typename Action>
 void without_cancellation(Action action) {
     int cancel_state = PTHREAD_CANCEL_ENABLE;

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Files of the tree whose content changes (counters, port states): the copy on disk is as old as
-// the tree, the daemon knows what is true now.
+// Files of the virtual host's /sys whose content changes (counters, port states). The copy on disk
+// is as old as the tree of files; the daemon has the present content.
 
 namespace softib::fs {
 
-/// If the descriptor was opened on a regular file of the tree for reading, puts one with the
-/// content as of now in its place, under the same number. Where that fails the file on disk
-/// stays. A file that Linux would not let the program read (EINVAL) gets a descriptor that
-/// answers so. Keeps errno.
+/// Replaces a descriptor by one with the present content, under the same number, if it was opened
+/// for reading on a regular file of the virtual host's /sys. If that fails, the file on disk stays.
+/// If a read of the file would fail with EINVAL in Linux, a read of the new descriptor fails so,
+/// too. Keeps errno.
 void make_live(int fd);
 
-/// Linux makes the content of such a file when a program reads from its start, however long ago it
-/// was opened. If make_live() put the descriptor there, its content becomes that of now. Costs
-/// others a test of a bit. Keeps errno.
+/// Brings the content of a descriptor that make_live() has replaced up to date. Linux makes the
+/// content of such a file when a program reads from its start, however long ago it was opened. For
+/// other descriptors, this only tests a bit. Keeps errno.
 void refresh(int fd);
 
-/// The same, but only where the descriptor's offset is 0.
+/// Does what refresh() does, but only if the descriptor's offset is 0.
 void refresh_at_start(int fd);
 
-/// For /dev/infiniband/issmN: a descriptor that says, for as long as it is open, that a subnet
-/// manager runs behind the port. -1: `path` names no such node; -2 and errno: the daemon said no.
+/// Opens a node /dev/infiniband/issmN: as long as the descriptor is open, the port counts as one
+/// with a subnet manager. Returns -1 if `path` names no such node, and -2, with errno set, if the
+/// daemon refuses.
 int open_manager_node(const char* path);
 
 }  // namespace softib::fs

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The limit on locked memory. Registered memory counts against it where an HCA pins pages, so
-// programs ask for it and refuse to start where it is small. Nothing is pinned here: programs are
-// told that there is no limit, and what they set is remembered in their process. With
-// SOFTIB_ENFORCE_MEMLOCK the limit is the kernel's, and registrations keep to it.
+// The limit on locked memory (RLIMIT_MEMLOCK). A real HCA pins registered memory, which counts
+// against this limit, so programs query it and refuse to start if it is small. Nothing is pinned
+// here: programs are told that there is no limit, and a limit that they set is only remembered in
+// their process. With SOFTIB_ENFORCE_MEMLOCK the limit is that of the kernel, and registrations
+// obey it.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ constinit Next<int(pid_t, int, const rlimit*, rlimit*)> next_prlimit{"prlimit"};
 std::atomic<rlim_t> g_soft{RLIM_INFINITY};
 std::atomic<rlim_t> g_hard{RLIM_INFINITY};
 
-/// What children after fork may call is found before they run.
+/// Looks up early what forked children may call.
 __attribute__((constructor)) void find_early() {
     next_getrlimit.get();
     next_setrlimit.get();
@@ -48,7 +49,7 @@ int set(const rlimit& limit) {
         errno = EINVAL;
         return -1;
     }
-    // What the kernel allows also counts for mlock().
+    // Also set in the kernel, as far as it allows, for mlock().
     const int saved = errno;
     next_setrlimit(RLIMIT_MEMLOCK, &limit);
     errno = saved;
@@ -70,7 +71,7 @@ int setrlimit_common(int resource, const rlimit* limit) {
 }
 
 int prlimit_common(pid_t pid, int resource, const rlimit* limit, rlimit* old) {
-    // Another process may not be on a host at all.
+    // Another process may be on no virtual host.
     if (!is_lifted(resource) || (pid != 0 && pid != getpid())) {
         return next_prlimit(pid, resource, limit, old);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Calls on the program's own memory. libibverbs has swapped pages of it that are registered for
-// shared ones, and takes these calls over while it has (runtime/direct/memory_calls.h). What the C
-// library does for itself (free, realloc) does not come by here, and need not: it trusts no
-// content.
+// The program's calls on its own memory. While libibverbs has swapped registered pages for arena
+// pages, it takes these calls (runtime/direct/memory_calls.h). Calls inside the C library (free,
+// realloc) do not come here and need not: the C library does not rely on the content of pages that
+// it drops.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -25,7 +25,7 @@ using live::MemoryCalls;
 
 constinit std::atomic<const MemoryCalls*> g_calls{nullptr};
 
-/// This thread is in one of MemoryCalls: what is called from there goes to the kernel.
+/// This thread is in a function of MemoryCalls, whose own calls go to the next function.
 constinit thread_local bool t_inside = false;
 
 constinit Next<int(void*, std::size_t, int)> next_madvise{"madvise"};
@@ -33,7 +33,7 @@ constinit Next<void*(void*, std::size_t, std::size_t, int, ...)> next_mremap{"mr
 constinit Next<pid_t()> next_bare_fork{"_Fork"};
 constinit Next<int(int (*)(void*), void*, int, void*, ...)> next_clone{"clone"};
 
-/// Allocators call them with their locks held.
+/// Looks these up early, because allocators call them with their locks held.
 __attribute__((constructor)) void find_early() {
     next_madvise.get();
     next_mremap.get();
@@ -86,7 +86,7 @@ void* mremap_common(void* from, std::size_t old_size, std::size_t new_size, int 
     return result;
 }
 
-/// What a cloned child runs first.
+/// What run_child(), the first function of a cloned child, needs.
 struct Start {
     const MemoryCalls* calls;
     int (*main)(void*);
@@ -166,8 +166,8 @@ int clone_entry(int (*main)(void*), void* stack, int flags, void* argument, ...)
     return child;
 }
 
-// By syscall() (raw_call.cc): not through the C library, whose functions others may have patched to
-// call syscall() in turn.
+// Called by syscall() (raw_call.cc). They do not use the C library's functions, which other
+// libraries may have patched to call syscall() in turn.
 long softib_fs_raw_madvise(void* at, std::size_t length, int advice) {
     return madvise_common(at, length, advice, madvise_by_kernel);
 }

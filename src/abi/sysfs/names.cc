@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Functions that give a path back: links, real paths and the current directory. The program must
-// not see where the tree really is.
+// Functions that return a path: links, real paths and the current directory. The program must not
+// see where the tree really is.
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/syscall.h>
@@ -26,14 +26,15 @@ constinit Next<int(const char*)> next_chdir{"chdir"};
 constinit Next<char*(char*, size_t)> next_getcwd{"getcwd"};
 constinit Next<char*()> next_get_current_dir_name{"get_current_dir_name"};
 
-/// What signal handlers and children after fork may call is found before they run.
+/// Looks up early what signal handlers and forked children may call.
 __attribute__((constructor)) void find_early() {
     next_readlink.get();
     next_readlinkat.get();
     next_chdir.get();
 }
 
-/// A call of a checked variant (`_FORTIFY_SOURCE`) with a buffer smaller than it says.
+/// Ends the program if it has called a checked variant (`_FORTIFY_SOURCE`) with a size (`said`)
+/// that is larger than its buffer (`is`).
 void check_room(std::size_t said, std::size_t is) {
     if (is < said) {
         std::abort();
@@ -50,7 +51,8 @@ ssize_t readlink_common(Read read, const char* asked, const char* path, char* to
     if (n <= 0 || !settings().enabled || to[0] != '/') {
         return n;
     }
-    // An absolute target: /proc/self/cwd and its like. What fills the buffer may be cut off.
+    // The target is absolute, as that of /proc/self/cwd. It is read again, because the program's
+    // buffer may be too small for all of it.
     PathBuffer whole;
     const ssize_t again = read(path, whole.text, sizeof whole.text);
     if (again <= 0 || static_cast<std::size_t>(again) >= sizeof whole.text) {
@@ -82,7 +84,7 @@ ssize_t readlink_plain(const char* asked, char* to, size_t size) {
     return readlink_common(read, asked, path, to, size);
 }
 
-/// Takes the root off a path in place.
+/// Removes the root from a path, in place.
 char* show(char* path) {
     if (path == nullptr || !in_tree(path)) {
         return path;
@@ -116,7 +118,7 @@ char* getcwd_common(char* to, size_t size) {
     if (result != nullptr || errno != ERANGE || to == nullptr || !settings().enabled) {
         return result;
     }
-    // The real path is too long for the program's buffer; the one it knows may not be.
+    // The real path is too long for the program's buffer; the path without the root may fit.
     PathBuffer buffer;
     const long n = syscall(SYS_getcwd, buffer.text, sizeof buffer.text);
     if (n > 0 && in_tree(buffer.text) && visible(buffer.text).size() < size) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Sockets of NETLINK_RDMA, by which programs ask Linux about HCAs. What a program gets is a
-// connection to the daemon, which answers as the kernel would: poll, send and recv find a socket
-// with datagrams. Here is only what tells the two families apart: addresses and options.
+// Sockets of NETLINK_RDMA, by which programs ask Linux about HCAs. A program gets a connection to
+// the daemon, which answers as the kernel would. The connection keeps the boundaries of messages,
+// so poll, send and recv work as they are. This file handles only what differs between the two
+// socket families: addresses and options.
 //
-// The connection is bound to an abstract name that holds the socket's netlink address, so that the
-// kernel itself tells which descriptor is one, however it was copied, and that no two have the
-// same.
+// The connection is bound to an abstract name that contains the socket's netlink address. So the
+// kernel says which descriptors are such sockets, even if they were duplicated, and no two have the
+// same address.
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <poll.h>
@@ -37,7 +38,7 @@ namespace softib::fs {
 
 namespace {
 
-constexpr int kTypeMask = 0xF;  ///< The bits of socket()'s type; flags are above them.
+constexpr int kTypeMask = 0xF;  ///< The type in socket()'s second argument; the rest are flags.
 constexpr int kNamesTried = 64;
 constexpr int kAnswerTimeoutMs = 1000;
 constexpr std::string_view kNamePrefix{"\0softib/netlink/", 16};
@@ -55,7 +56,7 @@ constinit Next<ssize_t(int, const msghdr*, int)> next_sendmsg{"sendmsg"};
 constinit Next<ssize_t(int, msghdr*, int)> next_recvmsg{"recvmsg"};
 constinit Next<ssize_t(int, void*, size_t, int, sockaddr*, socklen_t*)> next_recvfrom{"recvfrom"};
 
-/// What signal handlers and children after fork may call is found before they run.
+/// Looks up early what signal handlers and forked children may call.
 __attribute__((constructor)) void find_early() {
     next_socket.get();
     next_bind.get();
@@ -70,7 +71,8 @@ __attribute__((constructor)) void find_early() {
     next_recvfrom.get();
 }
 
-/// False until the first such socket: until then no other socket pays for them.
+/// Whether the program has opened a netlink socket. Until then, calls on other sockets cost nothing
+/// more.
 constinit std::atomic<bool> any_opened{false};
 
 /// Returns the netlink address of a descriptor; std::nullopt if it is another socket.
@@ -108,7 +110,8 @@ bool take_name(int fd, std::uint32_t id) {
            next_bind(fd, reinterpret_cast<const sockaddr*>(&name), bytes) == 0;
 }
 
-/// As Linux does it: the process's number, or else one where no process has its own.
+/// Binds a socket to a free netlink address, as Linux does: the pid, or else a number that is no
+/// pid. Returns 0 if none was free.
 std::uint32_t take_any_name(int fd) {
     auto id = static_cast<std::uint32_t>(getpid());
     for (int tries = 0; tries < kNamesTried; ++tries) {
@@ -122,7 +125,8 @@ std::uint32_t take_any_name(int fd) {
     return 0;
 }
 
-/// A socket with this address, or with any (0). Close-on-exec; -1 and errno.
+/// Opens a socket with this netlink address, or with any if it is 0. The socket is close-on-exec.
+/// Returns -1, with errno set, if that fails.
 int open_netlink(std::uint32_t wanted_id) {
     const int fd = connect_in_time();
     if (fd < 0) {
@@ -166,7 +170,8 @@ int socket_common(int type) {
     return fd;
 }
 
-/// A socket that asks for another address than it was given becomes another one.
+/// Binds a netlink socket. If the program wants another address than the socket has, replaces the
+/// socket by a new one.
 int bind_common(int fd, std::uint32_t has, const sockaddr* address, socklen_t bytes) {
     sockaddr_nl wanted{};
     if (address == nullptr || bytes < sizeof wanted) {
@@ -191,7 +196,7 @@ int bind_common(int fd, std::uint32_t has, const sockaddr* address, socklen_t by
     return rc < 0 ? -1 : 0;
 }
 
-/// Fills an address in as the kernel does: as far as there is room, and the whole length.
+/// Writes an address as the kernel does: as much as fits, and the full length.
 void fill_address(std::uint32_t id, sockaddr* to, socklen_t* bytes) {
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;
@@ -215,7 +220,8 @@ int option_of_netlink(int option) {
     }
 }
 
-/// Whether bytes that were sent begin with a request. Spares other sockets a look at their names.
+/// Returns whether bytes that were sent begin with a netlink request. If not, the name of the
+/// socket need not be read.
 bool may_be_request(ssize_t sent, const void* data, size_t bytes) {
     nlmsghdr head{};
     if (sent < static_cast<ssize_t>(sizeof head) || bytes < sizeof head) {
@@ -226,8 +232,9 @@ bool may_be_request(ssize_t sent, const void* data, size_t bytes) {
            head.nlmsg_type >= NLMSG_MIN_TYPE && (head.nlmsg_flags & NLM_F_REQUEST) != 0;
 }
 
-/// Linux has the answer ready when the call that sent the request returns, and programs count on
-/// that: they receive without waiting. Every request is answered, if only by an error.
+/// Waits until the answer to a request that was sent has come. In Linux, the answer is there when
+/// the sending call returns, and programs rely on that: they receive without waiting. Every request
+/// is answered, if only by an error.
 void await_answer(int fd, ssize_t sent, const void* data, size_t bytes) {
     if (!any_opened.load(std::memory_order_relaxed) || !may_be_request(sent, data, bytes) ||
         !netlink_id(fd)) {
@@ -300,7 +307,7 @@ int fs_getsockname(int fd, sockaddr* address, socklen_t* bytes) {
 }
 
 int fs_setsockopt(int fd, int level, int option, const void* value, socklen_t bytes) {
-    // What they ask for (groups, kinds of acknowledgement) changes nothing in what is answered.
+    // Options of netlink sockets (groups, kinds of acknowledgement) do not change the answers.
     return level == SOL_NETLINK && netlink_id(fd)
                ? 0
                : next_setsockopt(fd, level, option, value, bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How the preloaded library replaces functions of the C library: a function of ours has the
-// library's symbol, and Next finds the function that would have been called without us.
+// How the preloaded library replaces functions of the C library: our function has the symbol of the
+// C library's, and Next finds the function that would have been called without us.
 //
 // The entry points are not noexcept: open and similar calls are cancellation points, and a
 // cancelled thread unwinds through them.
@@ -11,13 +11,13 @@
 
 #include <atomic>
 
-/// Gives a function declared under a name of ours the symbol of the C library's.
+/// Gives a function that has a name of our own the symbol of a function of the C library.
 #define SOFTIB_FS_EXPORT(symbol) __asm__(symbol) __attribute__((visibility("default"), used))
 
 namespace softib::fs {
 
-/// Found at the first call, so that it works before any constructor has run. Null where the C
-/// library has no such function.
+/// The next function with a symbol. It is looked up at the first use, so that it works before any
+/// constructor has run. get() returns nullptr if there is no such function.
 template <typename Function>
 class Next {
   public:

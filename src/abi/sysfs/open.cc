@@ -40,7 +40,7 @@ constinit Next<int(const char*, dirent***, FilterFunction*, CompareFunction*)> n
 constinit Next<int(int, const char*, dirent***, FilterFunction*, CompareFunction*)> next_scandirat{
     "scandirat"};
 
-/// What signal handlers and children after fork may call is found before they run.
+/// Looks up early what signal handlers and forked children may call.
 __attribute__((constructor)) void find_early() {
     next_open.get();
     next_open64.get();
@@ -53,8 +53,8 @@ bool takes_mode(int flags) {
     return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/// Nothing in our /sys and /proc can be written; the copies on disk belong to every program of the
-/// host.
+/// Returns true, with errno EACCES, if a program wants to write to a file of the tree's /sys or
+/// /proc: all programs of the virtual host share the files on disk.
 bool refuses(const char* path, bool writes) {
     if (writes && in_tree(path) && !visible(path).starts_with("/dev/")) {
         errno = EACCES;
@@ -63,7 +63,8 @@ bool refuses(const char* path, bool writes) {
     return false;
 }
 
-/// Only a file of ours, or one found from inside the tree, can have live content.
+/// Returns whether an opened file can have live content: its path was redirected, or is relative to
+/// a directory, which may be in the tree.
 bool may_be_live(const char* asked, const char* path) {
     return asked != nullptr && (path != asked || asked[0] != '/');
 }
@@ -99,7 +100,7 @@ FILE* fopen_common(NextFopen next, const char* asked, const char* mode) {
         return nullptr;
     }
     FILE* stream = next(path);
-    // The stream has read nothing yet: its descriptor may still be changed.
+    // The stream has read nothing yet, so its descriptor can still be replaced.
     if (stream != nullptr && may_be_live(asked, path)) {
         make_live(fileno(stream));
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// syscall(): programs that call the kernel by number call it this way. Calls that move data pass
-// the gate (io_gate.h), those on memory go to memory.cc, those that begin io_uring or aio to
-// async_io.cc, and all others to the kernel. In assembly, for what is behind it may return on
-// another stack (clone). What a program does with instructions of its own we do not see.
+// syscall(), by which programs call the kernel by number. Calls that move data pass the gate
+// (io_gate.h), those on memory go to memory.cc, those that begin io_uring or aio go to async_io.cc,
+// and all others go to the kernel. It is in assembly, because a call may return on another stack
+// (clone). System calls that a program makes by its own instructions are not seen.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 

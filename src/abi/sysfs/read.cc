@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Reading from the start of a file, which in sysfs makes its content anew. Streams of the C library
-// read by themselves: for them it happens when they are set back.
+// Reading a file from its start, which in sysfs gives the present content. Streams of the C library
+// do not call our read(), so their content is brought up to date when they are rewound.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ constinit Next<ssize_t(int, void*, size_t, off_t)> next_pread{"pread"};
 constinit Next<void(FILE*)> next_rewind{"rewind"};
 constinit Next<int(FILE*, off_t, int)> next_fseeko{"fseeko"};
 
-/// What signal handlers and children after fork may call is found before they run.
+/// Looks up early what signal handlers and forked children may call.
 __attribute__((constructor)) void find_early() {
     next_read.get();
     next_pread.get();
@@ -31,7 +31,8 @@ __attribute__((constructor)) void find_early() {
 // On the 64-bit systems we serve, off64_t is off_t.
 static_assert(sizeof(off_t) == 8);
 
-/// A call of a checked variant (`_FORTIFY_SOURCE`) with a buffer smaller than it says.
+/// Ends the program if it has called a checked variant (`_FORTIFY_SOURCE`) with a size (`said`)
+/// that is larger than its buffer (`is`).
 void check_room(std::size_t said, std::size_t is) {
     if (is < said) {
         std::abort();

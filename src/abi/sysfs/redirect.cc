@@ -18,7 +18,7 @@ namespace {
 
 struct Prefix {
     std::string_view text;
-    bool whole;  ///< Ends at a component; else anything may follow.
+    bool whole;  ///< A path matches only if a component ends here; otherwise anything may follow.
     enum When : unsigned char { kAlways, kWithGpu, kWithName } when = kAlways;
 };
 
@@ -39,7 +39,7 @@ constexpr Prefix kPrefixes[] = {
 
 constexpr std::string_view kDeviceDirectory = "/dev/infiniband/";
 
-/// What a relative path must contain before the directory it starts from is looked up.
+/// A relative path must contain one of these, or its base directory is not even looked up.
 constexpr const char* kHints[] = {"infiniband", "f1b0", "mlx5_core"};
 
 enum class Phase : int { kNew, kReading, kReady };
@@ -62,7 +62,7 @@ std::string_view copy_variable(const char* name, PathBuffer& to) {
     return {to.text, bytes};
 }
 
-/// Replaces the root by the path without links that the kernel will report for it.
+/// Resolves links in the root, so that it is the path that the kernel reports.
 std::string_view resolve_root(std::string_view root) {
     const long fd =
         syscall(SYS_openat, AT_FDCWD, root_text.text, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
@@ -84,7 +84,7 @@ std::string_view resolve_root(std::string_view root) {
 
 void read_settings() {
     std::string_view root = copy_variable("SOFTIB_SYSROOT", root_text);
-    // The tree's own paths must fit behind the root.
+    // The paths of the tree must fit into the rest of the buffer.
     if (!root.starts_with('/') || root.size() > kPathMax / 2) {
         return;
     }
@@ -100,8 +100,8 @@ __attribute__((constructor)) void read_settings_at_load() {
     settings();
 }
 
-/// Unlike the rest of this file it takes the loader's lock. No signal handler asks for the paths
-/// that it decides about.
+/// Returns whether the program has loaded the driver of a GPU. Unlike the rest of this file, it
+/// takes the loader's lock; no signal handler uses the paths for which it is called.
 bool has_gpu_driver() {
     const int saved_errno = errno;
     void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
@@ -112,7 +112,8 @@ bool has_gpu_driver() {
     return driver != nullptr;
 }
 
-/// Some paths are ours only where the program has a GPU's driver, or a host's name.
+/// Returns whether a prefix is redirected in this program: some are only if the program has loaded
+/// the driver of a GPU, or if the virtual host has a name.
 bool applies(Prefix::When when) {
     return when == Prefix::kAlways || (when == Prefix::kWithGpu && has_gpu_driver()) ||
            (when == Prefix::kWithName && !settings().hostname.empty());
@@ -128,8 +129,8 @@ bool matches(std::string_view path) {
     return false;
 }
 
-/// Appends `path` to `to` without empty and "." components; with fold, ".." removes the component
-/// before it, down to the root. False if it does not fit.
+/// Appends `path` to `to` without empty and "." components. With `fold`, ".." removes the component
+/// before it, down to the root. Returns false if the result does not fit.
 bool append_components(PathBuffer& to, std::size_t& size, std::string_view path, bool fold) {
     const std::size_t root_size = settings().root.size();
     while (!path.empty()) {
@@ -156,7 +157,8 @@ bool append_components(PathBuffer& to, std::size_t& size, std::string_view path,
     return true;
 }
 
-/// Redirects base + path into `buffer`; returns `original` where that is not ours.
+/// Redirects the path `original`, relative to `base`, into `buffer`. Returns `original` if the path
+/// is not one of the virtual host.
 const char* redirect_joined(std::string_view base, const char* original, PathBuffer& buffer) {
     const Settings& s = settings();
     const std::string_view path = original;
@@ -205,9 +207,9 @@ const Settings& settings() {
     if (phase.load(std::memory_order_acquire) == Phase::kReady) {
         return ready_settings;
     }
-    // Before the C library has its environment nothing can be decided. A thread that comes while
-    // another one (or the code that this handler interrupted) reads it passes through rather than
-    // wait.
+    // Nothing is redirected before the C library has set `environ`, nor while another thread (or
+    // the code that this signal handler has interrupted) reads the settings: waiting could be a
+    // deadlock.
     Phase expected = Phase::kNew;
     if (environ == nullptr || !phase.compare_exchange_strong(expected, Phase::kReading)) {
         return kDisabled;
@@ -241,7 +243,7 @@ const char* redirect_at(int dirfd, const char* path, PathBuffer& buffer) {
     PathBuffer base_text;
     const std::string_view base =
         dirfd == AT_FDCWD ? current_directory(base_text) : path_of_fd(dirfd, base_text);
-    // Below the tree the kernel finds the way by itself.
+    // A path relative to a directory of the tree needs no redirection.
     return base.empty() || in_tree(base) ? path : redirect_joined(base, path, buffer);
 }
 

@@ -1,53 +1,56 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Says which paths are ours, and where they really are. A virtual host's /sys and /dev entries are
-// below $SOFTIB_SYSROOT; a path that begins like one of them is redirected there, and a path that
-// comes back from there (realpath, getcwd) loses that root again. Without SOFTIB_SYSROOT every
-// function leaves every path alone.
+// Decides which paths are those of the virtual host, and where they really are. The host's /sys and
+// /dev entries are a tree of files below $SOFTIB_SYSROOT. A path that names one of them is
+// redirected there, and a path that the C library returns from there (realpath, getcwd) loses that
+// root again. Without SOFTIB_SYSROOT, every function leaves every path alone.
 //
-// Safe in signal handlers and before constructors: no allocation, no lock; errno is kept. (But for
-// the one path that only programs with a GPU see.)
+// Safe in signal handlers and before constructors: allocates nothing, takes no lock, keeps errno.
+// The exception is a path that only programs with a GPU see (has_gpu_driver in redirect.cc).
 
 #include <cstddef>
 #include <string_view>
 
 namespace softib::fs {
 
-/// Our own paths are short; one that does not fit is none of ours.
+/// The longest path that is redirected. Paths of the tree are short.
 inline constexpr std::size_t kPathMax = 1024;
 
 struct PathBuffer {
     char text[kPathMax];
 };
 
-/// The environment the shim was started with, read once.
+/// The settings in the environment, read once.
 struct Settings {
     bool enabled;
-    std::string_view root;        ///< Without links and trailing slash. Ends with a zero byte.
-    std::string_view fabric_dir;  ///< Likewise; empty: no daemon to ask.
+    // Each text is followed by a zero byte.
+    std::string_view root;        ///< The root of the tree, without links and trailing slash.
+    std::string_view fabric_dir;  ///< The fabric's directory; empty if there is no daemon to ask.
     std::string_view host;
-    std::string_view hostname;  ///< Empty: the machine's. Ends with a zero byte.
+    std::string_view hostname;  ///< The host's name; empty if it is that of the machine.
 };
 const Settings& settings();
 
-/// The path to use instead of `path`: itself, or a copy in `buffer` that begins with the root.
+/// Returns the path to use instead of `path`: `path` itself, or a path in `buffer` that begins with
+/// the root.
 const char* redirect(const char* path, PathBuffer& buffer);
 
-/// The same for a path relative to a directory descriptor or AT_FDCWD.
+/// Does what redirect() does, for a path relative to a directory descriptor or AT_FDCWD.
 const char* redirect_at(int dirfd, const char* path, PathBuffer& buffer);
 
-/// True if a path without links lies in the tree.
+/// Returns whether a path without links lies in the tree.
 bool in_tree(std::string_view path);
 
-/// The path as the program knows it; one outside the tree stays as it is.
+/// Returns a path as the program must see it: without the root if it lies in the tree, otherwise
+/// unchanged.
 std::string_view visible(std::string_view path);
 
-/// True if a redirected path names a node below /dev/infiniband. On disk it is a link to the null
-/// device; a program sees a character device and no link.
+/// Returns whether a redirected path names a node below /dev/infiniband. On disk the node is a link
+/// to the null device; the program must see a character device and no link.
 bool is_device_node(const char* path);
 
-/// Path behind an open descriptor; empty where it cannot be told.
+/// Returns the path of an open descriptor; empty if the kernel does not say.
 std::string_view path_of_fd(int fd, PathBuffer& buffer);
 
 }  // namespace softib::fs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Asking about files: the stat and access families, and extended attributes (`ls -l` looks for
+// Queries about files: the stat and access families, and extended attributes (`ls -l` looks for
 // access control lists by path).
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ constinit Next<GetXattrFunction> next_lgetxattr{"lgetxattr"};
 constinit Next<ListXattrFunction> next_listxattr{"listxattr"};
 constinit Next<ListXattrFunction> next_llistxattr{"llistxattr"};
 
-/// What signal handlers and children after fork may call is found before they run.
+/// Looks up early what signal handlers and forked children may call.
 __attribute__((constructor)) void find_early() {
     next_stat.get();
     next_lstat.get();
@@ -46,7 +46,8 @@ __attribute__((constructor)) void find_early() {
     next_faccessat.get();
 }
 
-/// Our device nodes are links on disk only.
+/// Returns the flags with which to query a path: links are followed for device nodes, which are
+/// links only on disk.
 int flags_for(const char* path, int flags) {
     return is_device_node(path) ? flags & ~AT_SYMLINK_NOFOLLOW : flags;
 }
@@ -60,7 +61,7 @@ int fstatat_common(int dirfd, const char* asked, struct stat* st, int flags) {
     if (next_fstatat.get() != nullptr) {
         return next_fstatat(dirfd, path, st, flags);
     }
-    // Before glibc 2.33 there was only __fxstatat, which is where we may have come from.
+    // glibc before 2.33 has only __fxstatat, which may be the function that has called us.
     return static_cast<int>(syscall(SYS_newfstatat, dirfd, path, st, flags));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Functions of the C library that walk directories by themselves. Inside they do not call the
-// functions we replaced, so they get redirected starting points or our functions by pointer.
+// Functions of the C library that walk directories. Inside the C library they do not call the
+// functions that we have replaced, so they get redirected starting points, or pointers to our
+// functions.
 #include <dirent.h>
 #include <fts.h>
 #include <ftw.h>
@@ -29,7 +30,7 @@ constinit Next<int(const char*, NftwCallback*, int, int)> next_nftw{"nftw"};
 constinit Next<int(const char*, FtwCallback*, int)> next_ftw{"ftw"};
 constinit Next<FTS*(char* const*, int, FtsCompare*)> next_fts_open{"fts_open"};
 
-/// The callback of the walk this thread is in.
+/// The callback of the walk that this thread is in.
 thread_local NftwCallback* nftw_callback = nullptr;
 thread_local FtwCallback* ftw_callback = nullptr;
 
@@ -48,7 +49,7 @@ int ftw_visible(const char* path, const struct stat* st, int type) {
     return ftw_callback(in_tree(path) ? path + settings().root.size() : path, st, type);
 }
 
-// glob takes functions instead of the C library's own. These must be the replaced ones.
+// glob can be given functions (GLOB_ALTDIRFUNC). These call the replaced ones.
 void* glob_opendir(const char* path) {
     return opendir(path);
 }
@@ -104,7 +105,8 @@ int ftw_common(const char* asked, FtwCallback* callback, int descriptors) {
     return rc;
 }
 
-/// The entries keep the real paths: the stream owns and edits them, so they cannot be shortened.
+/// Opens a walk of redirected paths. Its entries keep the real paths: the stream owns and edits
+/// them, so the root cannot be removed.
 FTS* fts_open_common(char* const* asked, int options, FtsCompare* compare) {
     if (!settings().enabled || asked == nullptr) {
         return next_fts_open(asked, options, compare);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The header of a user MAD buffer: where it goes, where it came from, how it went.
+// The header of a user MAD buffer: destination or source, and status.
 #include <endian.h>
 #include <infiniband/umad.h>
 
@@ -37,7 +37,7 @@ ib_mad_addr_t* umad_get_mad_addr(void* umad) {
     return &mad_at(umad).addr;
 }
 
-/// The address has its flow label in host order.
+/// Sets the GRH by an address whose flow label is in host order.
 int umad_set_grh(void* umad, void* mad_addr) {
     ib_mad_addr_t& to = mad_at(umad).addr;
     if (mad_addr == nullptr) {

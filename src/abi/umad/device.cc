@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which HCAs the host has, and what their ports are like.
+// The HCAs of the host, and the attributes of their ports.
 #include <endian.h>
 #include <infiniband/umad.h>
 
@@ -15,7 +15,8 @@
 
 namespace softib::abi::umad {
 
-/// Since IBUMAD_1.4; our devices have both interfaces.
+/// A device for SMPs and a device for GMPs (struct umad_ca_pair, since IBUMAD_1.4). Each of our
+/// devices is for both.
 struct CaPair {
     char smi_name[UMAD_CA_NAME_LEN];
     std::uint32_t smi_preferred_port;
@@ -51,7 +52,7 @@ int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t
     port.sm_sl = hca.sm_sl;
     port.state = static_cast<unsigned>(state);
     const bool up = state >= PortState::kInit;
-    port.phys_state = up ? 5 : 2;  // LinkUp, Polling
+    port.phys_state = up ? 5 : 2;  // LinkUp or Polling.
     port.rate = topo::link_speed(up ? static_cast<topo::Generation>(hca.generation)
                                     : topo::Generation::kSdr)
                     .gbps;
@@ -215,7 +216,7 @@ umad_device_node* umad_get_ca_device_list(void) {
         *tail = node;
         tail = &node->next;
     }
-    errno = 0;  // How a caller tells an empty list from a failure.
+    errno = 0;  // So that a caller can tell an empty list from a failure.
     return head;
 }
 
@@ -235,7 +236,7 @@ int umad_sort_ca_device_list(umad_device_node** head, size_t size) {
     if (size != 0 && size != count) {
         return EINVAL;
     }
-    // By insertion: a host has few devices.
+    // Sorts by insertion: a host has few devices.
     umad_device_node* sorted = nullptr;
     while (*head != nullptr) {
         umad_device_node* const node = *head;
@@ -251,7 +252,7 @@ int umad_sort_ca_device_list(umad_device_node** head, size_t size) {
     return 0;
 }
 
-// Newer than the header that we may be built with; the label is the exported name.
+// Functions newer than the header that we may be built with; the asm label is the exported name.
 int softib_umad_get_smi_gsi_pairs(CaPair* cas, size_t max) __asm__("umad_get_smi_gsi_pairs");
 int softib_umad_get_smi_gsi_pair_by_ca_name(
     const char* name, std::uint8_t portnum, CaPair* pair,

@@ -38,7 +38,7 @@ bool Fabric::open() {
         return false;
     }
     device_count_ = std::min(live::list_devices(arena_, hosts, devices_), kDevicesMax);
-    // The program may change its environment.
+    // Copied, because the program may change its environment.
     dir_ = strdup(dir);
     const char* const kept = strdup(hosts);
     if (dir_ == nullptr || kept == nullptr) {

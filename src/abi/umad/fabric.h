@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The fabric as this process sees it: the devices of its host, read from the arena. Only a reader:
-// a program that manages the fabric need not be one that moves data on it.
+// The devices of this process's host, read from the arena of the fabric. The process only reads the
+// arena and does not attach to it: a program that manages the fabric need not move data on it.
 
 #include <span>
 #include <string_view>
@@ -12,20 +12,20 @@
 
 namespace softib::abi::umad {
 
-inline constexpr int kPort = 1;  ///< Our HCAs have one.
+inline constexpr int kPort = 1;  ///< The number of the only port of each HCA.
 
 class Fabric {
   public:
-    /// The one of this process, found on first use by its environment (SOFTIB_DIR, SOFTIB_HOST)
-    /// and kept. nullptr: there is none.
+    /// Returns the fabric of this process, which the environment names (SOFTIB_DIR, SOFTIB_HOST).
+    /// Opens it on first use and keeps it. Returns nullptr if there is none.
     static const Fabric* get();
 
     std::span<const live::DeviceEntry> devices() const { return {devices_, device_count_}; }
     const live::HcaRecord& hca(const live::DeviceEntry& device) const {
         return arena_.hcas[device.hca];
     }
-    /// Returns the device with this name; a null name means the first with an active port, or else
-    /// the first.
+    /// Returns the device with this name, or nullptr. A null name means the first device with an
+    /// active port, or else the first device.
     const live::DeviceEntry* find(const char* name) const;
 
     const char* dir() const { return dir_; }

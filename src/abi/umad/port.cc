@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Open ports and their agents. An open port is a connection to the daemon, and its number is that
-// connection's descriptor: programs poll it. The library only frames: it knows who sends as which
-// agent; who answers, and when nobody does, the daemon knows.
+// Open ports and their agents. An open port is a connection to the daemon, and its number is the
+// connection's descriptor, so that programs can poll it. The library only adds and removes headers
+// and knows the agents; the daemon routes MADs, matches responses and handles timeouts.
 //
-// Thread rule: any thread may send and receive on any port; one packet is one message, so the
-// kernel keeps them apart. The table of ports has a lock.
+// Thread rule: any thread may send and receive on any port. A MAD is one message on the connection,
+// so the kernel keeps them apart. The table of ports has a lock.
 #include <endian.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
@@ -26,7 +26,7 @@ namespace softib::abi::umad {
 
 namespace {
 
-constexpr std::size_t kPortsMax = 256;  ///< Open at once in one process.
+constexpr std::size_t kPortsMax = 256;  ///< The most ports that a process can have open.
 constexpr int kSendWaitMs = 5000;
 constexpr std::uint8_t kVendorRange2First = 0x30;
 constexpr std::uint8_t kVendorRange2Last = 0x4F;
@@ -44,13 +44,14 @@ struct Port {
 std::mutex g_mutex;
 Port g_ports[kPortsMax];
 
-/// Under g_mutex.
+/// Returns an open port; nullptr if there is none. The caller holds g_mutex.
 Port* find_port(int fd) {
     Port* const found = std::ranges::find(g_ports, fd, &Port::fd);
     return fd < 0 || found == std::end(g_ports) ? nullptr : found;
 }
 
-/// A process that closed a port behind our back gets its entry again with the descriptor.
+/// Enters an open port into the table. Returns false if the table is full. An entry with the same
+/// descriptor is replaced: the program has closed that port by close().
 bool add_port(int fd) {
     const std::lock_guard guard(g_mutex);
     Port* port = find_port(fd);
@@ -86,7 +87,8 @@ int connect_port(const Fabric& fabric, std::uint32_t hca) {
     return fd;
 }
 
-/// Waits for room while the daemon is busy.
+/// Sends a request, and waits for room in the connection while the daemon is busy. Returns false if
+/// that fails.
 template <typename Request>
 bool send_request(int fd, const Request& request, int passed_fd) {
     live::Message message;
@@ -102,7 +104,7 @@ bool send_request(int fd, const Request& request, int passed_fd) {
     return true;
 }
 
-/// Tells the daemon whose requests are for this agent.
+/// Tells the daemon which requests are for this agent.
 bool announce(int fd, std::uint32_t id, const umad_reg_attr& attr) {
     live::MadAgent agent;
     agent.id = id;
@@ -114,7 +116,7 @@ bool announce(int fd, std::uint32_t id, const umad_reg_attr& attr) {
     return send_request(fd, live::request::MadRegister{.agent = agent}, -1);
 }
 
-/// Returns 0 or an errno value.
+/// Registers an agent at a port. Returns 0 or an errno value.
 int register_agent(int fd, const umad_reg_attr& attr, std::uint32_t& id) {
     const std::lock_guard guard(g_mutex);
     Port* const port = find_port(fd);
@@ -176,13 +178,14 @@ void fill_from(ib_user_mad& umad, const live::MadFrame& frame, int status, std::
     umad.addr.path_bits = frame.path_bits;
 }
 
-/// A message that did not fit the program's buffer: it may come again with a larger one.
+/// A message that did not fit into the program's buffer. The program may ask again with a larger
+/// one.
 struct Kept {
     int fd = -1;
     int status = 0;
     live::request::Mad mad;
 };
-Kept g_kept;  // Under g_mutex; the newest only: a program asks again at once.
+Kept g_kept;  // Guarded by g_mutex. Only the newest is kept, because a program asks again at once.
 
 bool take_kept(int fd, live::request::Mad& mad, int& status) {
     const std::lock_guard guard(g_mutex);
@@ -208,8 +211,8 @@ bool is_kept(int fd) {
     return g_kept.fd == fd;
 }
 
-/// Takes a MAD from the daemon. Returns 0 or an errno value; `status` is what became of a request
-/// that nobody answered.
+/// Takes a MAD from the daemon. Returns 0 or an errno value. `status` is not 0 if the MAD is a
+/// request of the program that was not answered.
 int receive_mad(int fd, live::request::Mad& mad, int& status) {
     live::Message message;
     int file = -1;
@@ -227,7 +230,8 @@ int receive_mad(int fd, live::request::Mad& mad, int& status) {
     return 0;
 }
 
-/// All of a long message in a file to send along; -1 and errno.
+/// Writes a long message to a memfd, which is sent along. Returns its descriptor; -1, with errno
+/// set, if that fails.
 int long_message(const void* data, std::size_t bytes) {
     const int file = memfd_create("softib-mad", MFD_CLOEXEC);
     if (file >= 0 && pwrite(file, data, bytes, 0) != static_cast<ssize_t>(bytes)) {
@@ -273,7 +277,7 @@ int umad_open_port(const char* ca_name, int portnum) {
     return fd < 0 ? -EIO : fd;
 }
 
-// Newer than the header that we may be built with; the label is the exported name.
+// A function newer than the header that we may be built with; the asm label is the exported name.
 int softib_umad_open_smi_port(const char* ca_name, int portnum) __asm__("umad_open_smi_port");
 
 int softib_umad_open_smi_port(const char* ca_name, int portnum) {
@@ -412,8 +416,8 @@ int umad_recv(int fd, void* umad, int* length, int timeout_ms) {
             return failed(error);
         }
     }
-    // What comes back unanswered is not read again: its header says which it was.
-    // A message that RMPP put together has the length it has, be it shorter than a MAD.
+    // The program gets only the header of a request that was not answered, which identifies it. A
+    // message that RMPP has assembled keeps its length, even if it is shorter than a MAD.
     const std::size_t bytes = mad_status != 0 ? wire::kMadHeaderBytes
                               : mad.file >= 0 ? mad.bytes
                                               : std::min<std::size_t>(mad.bytes, wire::kMadBytes);

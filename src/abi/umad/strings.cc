@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers of MADs as text, by the names of the IBA specification.
+// Names of the numbers in MADs (classes, methods, attributes, statuses), as in the IBA
+// specification.
 #include <endian.h>
 #include <infiniband/umad.h>
 #include <infiniband/umad_str.h>

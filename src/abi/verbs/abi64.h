@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the verbs ABI of rdma-core v64 has and an older <infiniband/verbs.h> lacks.
+// The parts of rdma-core v64's verbs ABI that an older <infiniband/verbs.h> lacks.
 //
 // The library is compiled against the distribution's header (v44 or newer) and serves programs
 // built against any release up to v64. The ABI grows only at the ends of structures (verbs_context
@@ -29,7 +29,8 @@ inline constexpr std::size_t kSrqBytes = 128;
 inline constexpr std::size_t kDeviceBytes = 664;
 inline constexpr std::size_t kVerbsDeviceBytes = 712;
 
-// ibv_query_port@IBVERBS_1.1 writes the first of these, whatever the program was built against.
+// ibv_query_port@IBVERBS_1.1 writes kPortAttrCompatBytes bytes, whatever the program was built
+// against.
 inline constexpr std::size_t kPortAttrCompatBytes = 48;
 inline constexpr std::size_t kPortAttrBytes = 56;
 
@@ -58,7 +59,7 @@ using WrFlush = void (*)(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote
 inline constexpr std::ptrdiff_t kPortAttrCapFlags2 = 48;
 inline constexpr std::ptrdiff_t kPortAttrActiveSpeedEx = 52;
 
-// Storage of the newest size under the header's type.
+// Storage of the v64 size for the header's types.
 union QpExSpace {
     ibv_qp_ex qp_ex;
     std::byte bytes[kQpExBytes];
@@ -200,7 +201,7 @@ static_assert(offsetof(ibv_port_attr, flags) + 1 == kPortAttrCompatBytes);
 static_assert(IBV_WR_ATOMIC_WRITE == kWrAtomicWrite && IBV_WC_ATOMIC_WRITE == kWcAtomicWrite);
 static_assert(IBV_QP_EX_WITH_ATOMIC_WRITE == kQpExWithAtomicWrite);
 
-// True when `T` lacks the field or has it at the expected place.
+// Each of these returns true if `T` lacks the field or has it at the expected place.
 template <class T>
 consteval bool active_speed_ex_agrees() {
     if constexpr (requires(T t) { t.active_speed_ex; }) {

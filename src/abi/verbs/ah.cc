@@ -47,8 +47,8 @@ ibv_ah_attr from_runtime(const live::AddressVector& av, std::uint8_t port,
 
 namespace {
 
-/// What a datagram came with on Ethernet: the IPv6 header looks like a GRH, an IPv4 header stands
-/// in the last 20 bytes of its place.
+/// Returns the route of a datagram that was received over Ethernet, as a GRH. An IPv6 header has
+/// the layout of a GRH; an IPv4 header is in the last 20 of the 40 bytes.
 ibv_grh roce_route(const ibv_grh& received) {
     constexpr std::size_t kIpv4At = 20;
     std::array<std::uint8_t, sizeof received> bytes;
@@ -137,7 +137,7 @@ int softib_ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* 
         }
     }
     if (route.dgid.raw[0] == 0xFF) {
-        return 0;  // Sent to a group: answered from the port's own address.
+        return 0;  // The datagram was sent to a group: the answer has the port's own address.
     }
     errno = ENOENT;
     return -1;

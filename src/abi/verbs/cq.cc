@@ -19,7 +19,8 @@ constexpr std::uint64_t kWcTimestamps = std::uint64_t{IBV_WC_EX_WITH_COMPLETION_
                                         IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 constexpr std::uint64_t kWcFlagsKnown = std::uint64_t{IBV_WC_STANDARD_FLAGS} | kWcTimestamps;
 
-/// A program that streams has its next completion before that, some 30 microseconds.
+/// The empty polls in a row after which a program yields its core (about 30 microseconds). The next
+/// completion of a program that streams comes earlier.
 constexpr std::uint32_t kEmptyPollsMax = 1024;
 constexpr std::uint32_t kPollsBetweenYields = 64;
 
@@ -31,8 +32,9 @@ void drive(live::Process& process) {
     }
 }
 
-/// After a poll. On the packet path another process has to bring what is waited for, and where
-/// there are fewer processors than processes that spin it may be waiting for this one.
+/// Yields the core after many polls that found nothing. On the packet path the completion comes
+/// from the carrier, which may be waiting for this core if more processes spin than there are
+/// cores.
 void give_way(Cq& cq, bool found) {
     if (!cq.by_packets) {
         return;
@@ -72,7 +74,7 @@ int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     return taken;
 }
 
-/// The same for a program that is recorded.
+/// poll_cq for a program that is recorded.
 int poll_cq_recorded(ibv_cq* base, int max, ibv_wc* wc) {
     const int taken = poll_cq(base, max, wc);
     record::polled(taken != 0);
@@ -348,7 +350,7 @@ int softib_ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** out, void** user
         if (read(channel->fd, &e, sizeof e) != sizeof e) {
             return -1;
         }
-        // An event of a queue that was destroyed meanwhile is nobody's.
+        // An event of a queue that was destroyed meanwhile is dropped.
         if (Registry::get().with(e.cookie, [&](void* object) {
                 auto* cq = static_cast<Cq*>(object);
                 ++cq->comp_events_delivered;

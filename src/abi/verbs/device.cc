@@ -41,7 +41,7 @@ void fill_device(Device& device, live::Process& process, std::size_t index) {
 
 std::mutex g_devices_mutex;
 
-/// A child that opens devices of its own must find these locks free.
+/// Holds our locks across a fork, so that they are free in a child that opens devices.
 struct ForkHandlers {
     static void prepare() {
         g_devices_mutex.lock();
@@ -59,7 +59,8 @@ struct ForkHandlers {
     }
 };
 
-/// Devices are made once per process and never go: programs keep pointers into freed lists.
+/// Returns the devices of this process, which are made once and never freed: programs keep pointers
+/// to devices of lists that they have freed.
 Device* devices_of(live::Process& process) {
     static live::Process* made_for = nullptr;
     static Device* devices = nullptr;
@@ -91,7 +92,7 @@ bool open_async_channel(Context& context) {
             return true;
         }
     }
-    context.async_slot = live::kAsyncChannels;  // Too many contexts: this one hears no port events.
+    context.async_slot = live::kAsyncChannels;  // Too many contexts: this one gets no port events.
     return true;
 }
 
@@ -104,7 +105,8 @@ Context* make_context(ibv_device* device, live::Process& process, std::uint32_t 
     context->base.device = device;
     context->process = &process;
     context->hca = hca;
-    // Programs pass it to ibv_import_device; a file of its own tells contexts apart.
+    // Programs pass this descriptor to ibv_import_device. Each context has a file of its own, by
+    // which it is recognised.
     context->base.cmd_fd = memfd_create("softib-context", MFD_CLOEXEC);
     context->base.num_comp_vectors = 1;
     context->base.abi_compat = reinterpret_cast<void*>(UINTPTR_MAX);
@@ -195,7 +197,8 @@ const char* softib_ibv_get_device_name(ibv_device* device) noexcept {
     return device->name;
 }
 
-/// Programs ask netlink about it. Where no preload answers them there, nobody knows the index: -1.
+/// Returns the index by which a program can ask netlink about the device; -1 if the preloaded
+/// library, which answers for netlink, is not in use.
 int softib_ibv_get_device_index(ibv_device* device) noexcept {
     return std::getenv("SOFTIB_SYSROOT") != nullptr ? static_cast<int>(impl(device).index) : -1;
 }
@@ -259,7 +262,7 @@ ibv_context* softib_ibv_import_device(int cmd_fd) noexcept {
         }
     }
     if (device == nullptr) {
-        return fail<ibv_context>(EINVAL);  // Contexts cannot move between processes.
+        return fail<ibv_context>(EINVAL);  // A context of another process cannot be imported.
     }
     Context* context = make_context(device, *process, hca);
     return context != nullptr ? &context->base : nullptr;

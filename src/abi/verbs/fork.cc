@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Pinned pages and fork() conflict in hardware because the HCA keeps writing to the physical
-// page that copy-on-write gave to one side only. We address memory by process and virtual address,
-// so there is nothing to protect.
+// Protection of registered memory at a fork, which softib does not need. A real HCA keeps writing
+// to the physical page that it has pinned, which after copy-on-write may belong to the other
+// process. Here, memory is addressed by process and virtual address.
 #include "abi/verbs/entry.h"
 
 extern "C" {

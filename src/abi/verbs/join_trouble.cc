@@ -19,7 +19,8 @@ std::string versions_text() {
            std::to_string(live::kArenaVersion);
 }
 
-/// Returns the version of a daemon that differs from ours; nothing if it is the same, or unknown.
+/// Returns the version of the fabric's daemon if it differs from ours; an empty text if it is the
+/// same or unknown.
 std::string other_version(const std::string& dir) {
     std::string text;
     std::ifstream file(dir + "/" + live::kVersionFileName);

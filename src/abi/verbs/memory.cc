@@ -25,7 +25,8 @@ constexpr unsigned kAccessKnown =
     IBV_ACCESS_HUGETLB | kAccessFlushGlobal | kAccessFlushPersistent;
 constexpr unsigned kAccessOptional = 0x3FF00000;  // IBV_ACCESS_OPTIONAL_RANGE
 
-/// Returns 0, or the errno value for flags that contradict each other.
+/// Returns 0, EOPNOTSUPP for flags that are unknown, or EINVAL for flags that contradict each
+/// other.
 int check_access(unsigned access) {
     if ((access & ~(kAccessKnown | kAccessOptional)) != 0) {
         return EOPNOTSUPP;
@@ -55,7 +56,8 @@ Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     return mr;
 }
 
-/// The same for a new region, which counts at its HCA. Without room there the region goes again.
+/// Makes the object of a new region and counts the region against its HCA's limit. If that fails,
+/// removes the region and returns nullptr.
 Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     const Context& context = impl(pd->context);
     Mr* mr = new_mr(pd, index, addr, length);
@@ -135,10 +137,10 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
             return answer(EINVAL);
         }
     }
-    return 0;  // Nothing to fetch: every page can be reached as it is.
+    return 0;  // There is nothing to prefetch: every page can be reached as it is.
 }
 
-/// Device memory is copied by words of four bytes.
+/// Checks a copy to or from device memory, which goes by words of four bytes. Returns 0 or EFAULT.
 int dm_copy_check(const Dm& dm, std::uint64_t offset, std::size_t length) {
     return offset % 4 != 0 || length % 4 != 0 || offset > dm.length || length > dm.length - offset
                ? EFAULT
@@ -208,7 +210,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t le
     const unsigned allowed = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                              IBV_ACCESS_ZERO_BASED | kAccessOptional;
-    // Device memory has no virtual address: it counts from zero.
+    // Device memory has no virtual address, so its addresses count from zero.
     if ((access & ~allowed) != 0 || (access & IBV_ACCESS_ZERO_BASED) == 0 ||
         check_access(access) != 0 || offset > dm.length || length > dm.length - offset) {
         return fail<ibv_mr>(EINVAL);
@@ -229,12 +231,13 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t le
     return &mr->base;
 }
 
-/// The windows of type 1, by index: a region stays as long as one of them is bound to it.
+/// The memory windows of type 1, by index. A region cannot be deregistered while one of them is
+/// bound to it.
 struct Windows {
     std::mutex mutex;
     std::set<std::uint32_t> indices;
 
-    /// Never destroyed: programs deallocate what they have while the process ends.
+    /// Never destroyed, because programs deallocate their windows while the process ends.
     static Windows& get() {
         static auto* const windows = new Windows;
         return *windows;
@@ -298,7 +301,7 @@ int dealloc_mw(ibv_mw* base) {
 int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     Mw& mw = impl(base);
     const ibv_mw_bind_info& info = bind->bind_info;
-    // A window of type 1 never counts from its own start (IBA vol. 1, o10-36.2.2).
+    // A window of type 1 is never zero-based (IBA vol. 1, o10-36.2.2).
     if (base->type != IBV_MW_TYPE_1 || (info.mr == nullptr && info.length != 0) ||
         (info.mr != nullptr && protection(info.mr->pd).id != protection(base->pd).id) ||
         (info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0) {
@@ -357,7 +360,7 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
     if (pd == nullptr) {
         return fail<ibv_pd>(ENOMEM);
     }
-    // Queues live in shared memory, which no allocator of the program's can give: it is not asked.
+    // The program's allocator (attr->alloc) is not called, because queues are in the arena.
     pd->base = ibv_pd{context, attr->pd->handle};
     pd->parent = &protection(attr->pd);
     pd->id = pd->parent->id;
@@ -465,8 +468,8 @@ ibv_mr* softib_ibv_reg_mr_iova2(ibv_pd* pd, void* addr, std::size_t length, std:
     return register_region(pd, addr, length, iova, access);
 }
 
-/// The descriptor names memory of a GPU that the driver has a better name for: its address, which
-/// every program passes as `iova`, having no other use for it.
+/// Registers memory of a GPU. The descriptor says which memory that is, but we need the address
+/// that the GPU driver has for it: every known program passes that address as `iova`.
 ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova,
                                  int fd, int access) noexcept {
     live::Process& process = *impl(pd->context).process;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The objects behind the public structures. Each starts with its public part, so that the pointer
-// a program holds converts by a cast; what the program must not see follows.
+// The objects behind the public structures. Each begins with its public part, so that the pointer
+// that a program holds converts by a cast; our own fields follow. (In Context, the public part lies
+// behind a prefix.)
 
 #include <infiniband/verbs.h>
 
@@ -31,7 +32,8 @@ inline const live::Sge* sges_of(const ibv_sge* list) {
     return reinterpret_cast<const live::Sge*>(list);
 }
 
-/// Reference count that refuses to go while in use (EBUSY), as the kernel does.
+/// A count of the objects that use an object. As in the kernel, an object that is in use cannot be
+/// destroyed (EBUSY).
 class Uses {
   public:
     void add() { count_.fetch_add(1, std::memory_order_relaxed); }
@@ -49,7 +51,7 @@ struct Device {
     };
     live::Process* process;
     std::uint32_t hca;
-    std::uint32_t index;  ///< In the host's list, by which netlink and sysfs know it too.
+    std::uint32_t index;  ///< The index in the host's list, as netlink and sysfs give it.
 };
 
 struct Context {
@@ -65,7 +67,7 @@ static_assert(offsetof(Context, base) == kVerbsContextPrefixBytes);
 struct Pd {
     ibv_pd base;
     std::uint32_t id;
-    Pd* parent;  ///< In a parent domain: the domain it counts as.
+    Pd* parent;  ///< The protection domain of a parent domain; nullptr in any other.
     ibv_td* td;
     Uses uses;
     bool imported;
@@ -113,8 +115,8 @@ struct Cq {
     std::uint32_t comp_events_delivered;
     std::uint32_t async_events_delivered;
     Uses uses;
-    live::Cqe current;  ///< Between start_poll and end_poll.
-    bool by_packets;    ///< A carrier fills it.
+    live::Cqe current;  ///< The completion that ibv_start_poll or ibv_next_poll has taken.
+    bool by_packets;    ///< The carrier writes the completions (packet path).
     std::atomic<std::uint32_t> empty_polls;
     live::Share share;
 };
@@ -147,9 +149,9 @@ struct Qp {
     Pd* pd;
     Xrcd* xrcd;
     bool extended;
-    bool opened;  ///< By ibv_open_qp: another handle of the same queue pair.
+    bool opened;  ///< A further handle of a queue pair, made by ibv_open_qp.
     std::uint32_t attached_groups;
-    // Requests between wr_start and wr_complete.
+    // The requests that were built since ibv_wr_start.
     struct Building {
         live::WorkRequest wr;
         std::size_t sge_first;
@@ -224,15 +226,15 @@ inline Pd& protection(ibv_pd* p) {
     return pd.parent != nullptr ? *pd.parent : pd;
 }
 
-/// Objects that events name. An event may outlive its object: looking its id up then finds
-/// nothing. The same table gives handles to objects that can be imported.
+/// The objects that events refer to, by id. An event may outlive its object, whose id is then no
+/// longer found. The same table gives handles to objects that can be imported.
 class Registry {
   public:
     static Registry& get();
 
     std::uint64_t add(void* object);
     void remove(std::uint64_t id);
-    /// Runs fn(object) under the table's lock; false when the object is gone.
+    /// Runs fn(object) under the table's lock. Returns false if the object is gone.
     template <typename Fn>
     bool with(std::uint64_t id, Fn&& fn) {
         const std::lock_guard guard(mutex_);
@@ -259,8 +261,8 @@ T* fail(int error) {
     return nullptr;
 }
 
-/// What a verb returns that a driver leaves to the kernel: 0, or the errno value that the system
-/// call of such a driver would have left in errno too.
+/// Returns the result of a verb that a real driver passes on to the kernel: 0 or an errno value.
+/// Sets errno to that value too, as the system call of such a driver would have.
 inline int answer(int error) {
     if (error != 0) {
         errno = error;
@@ -268,19 +270,21 @@ inline int answer(int error) {
     return error;
 }
 
-/// Blocks until `completed` (guarded by mutex/cond) has reached `delivered`.
+/// Waits until `completed`, which the mutex guards and whose changes `cond` signals, has reached
+/// `delivered`.
 void wait_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::uint32_t& completed,
                        std::uint32_t delivered);
 
-// Filled into every context.
+// Set the operations of a new context.
 void set_memory_ops(verbs_context& ops);
 void set_cq_ops(verbs_context& ops);
 void set_qp_ops(verbs_context& ops);
 void set_srq_ops(verbs_context& ops);
 void set_query_ops(verbs_context& ops);
 
-/// Shared by post_send and the wr_* builders.
+/// Sets the wr_* functions of an extended queue pair (qp_build.cc).
 void set_builders(Qp& qp);
+/// Creates a queue pair. Returns nullptr, with errno set, if that fails.
 Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr);
 
 }  // namespace softib::abi

@@ -39,13 +39,14 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
               hca::qp_attr::kAltPath == IBV_QP_ALT_PATH && hca::qp_attr::kSqPsn == IBV_QP_SQ_PSN &&
               hca::qp_attr::kTimeout == IBV_QP_TIMEOUT);
 
-/// Fills what the opcode and the transport use, and nothing else: this is the hot path.
+/// Converts a work request. Fills only the fields that its opcode and transport use, because every
+/// request passes here.
 int to_runtime(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr,
                live::BindInfo& bind) {
     wr.wr_id = in.wr_id;
     wr.opcode = static_cast<live::WrOpcode>(in.opcode);
     wr.flags = static_cast<std::uint8_t>(in.send_flags);
-    // Out of range (also below zero) is out of range for the queue too, which refuses it.
+    // A number that does not fit, or is negative, becomes 0xFFFF, which the queue refuses.
     wr.num_sge = static_cast<std::uint16_t>(std::min(static_cast<unsigned>(in.num_sge), 0xFFFFU));
     wr.sges = sges_of(in.sg_list);
     wr.imm_or_rkey = in.imm_data;
@@ -83,7 +84,7 @@ int to_runtime(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr,
             bind.mw_index = impl(in.bind_mw.mw).index;
             bind.mr_index =
                 in.bind_mw.bind_info.mr != nullptr ? impl(in.bind_mw.bind_info.mr).index : 0;
-            // A type 2 window keeps its index; the program chooses the low byte.
+            // The program chooses the low byte of the new R_Key; the index stays.
             bind.new_rkey = bind.mw_index << 8 | (in.bind_mw.rkey & 0xFF);
             bind.access = in.bind_mw.bind_info.mw_access_flags;
             bind.address = in.bind_mw.bind_info.addr;
@@ -125,7 +126,7 @@ int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     return error;
 }
 
-/// The same for a program that is recorded.
+/// post_send for a program that is recorded.
 int post_send_recorded(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     const record::Moment at = record::now();
     ibv_send_wr* refused = nullptr;
@@ -268,7 +269,7 @@ void fill_public(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& attr) 
     base.qp_type = attr.qp_type;
     pthread_mutex_init(&base.mutex, nullptr);
     pthread_cond_init(&base.cond, nullptr);
-    std::memcpy(&qp.init, &attr, sizeof qp.init);  // ibv_qp_init_attr is its beginning.
+    std::memcpy(&qp.init, &attr, sizeof qp.init);  // `attr` begins with an ibv_qp_init_attr.
     qp.pd = base.pd != nullptr ? &impl(base.pd) : nullptr;
     qp.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr
                   ? &impl(attr.xrcd)
@@ -479,7 +480,8 @@ int softib_ibv_destroy_qp(ibv_qp* base) noexcept {
 
 int softib_ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode,
                                       std::uint32_t flags) noexcept {
-    // Bytes land in increasing order (runtime/direct/memory/copy.h); READ responses too.
+    // Bytes, also those of READ responses, are written in the order of their addresses
+    // (runtime/direct/memory/copy.h).
     const bool ordered = qp->qp_type == IBV_QPT_RC &&
                          (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ ||
                           opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
@@ -489,7 +491,7 @@ int softib_ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode,
     return ordered ? 1 : 0;
 }
 
-// As of a device whose vendor has no options.
+// Both answer as for a device whose vendor has no enhanced connection options (ECE).
 int softib_ibv_set_ece(ibv_qp*, ibv_ece*) noexcept {
     return EOPNOTSUPP;
 }

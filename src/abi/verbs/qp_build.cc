@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The wr_* builders of extended queue pairs: requests are collected between wr_start and
-// wr_complete, then run in one go, so that wr_abort leaves no trace.
+// The wr_* builders of extended queue pairs. Requests are collected from wr_start on and are posted
+// together by wr_complete, so that wr_abort has nothing to undo.
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -43,7 +43,7 @@ int wr_complete(ibv_qp_ex* base) {
         }
         live::Sge* sges = qp.building_sges.data() + b.sge_first;
         if (b.inline_data) {
-            // Kept as offsets until the buffer stopped growing.
+            // Addresses of inline data are offsets until here, because the buffer was growing.
             for (std::uint32_t i = 0; i < b.wr.num_sge; ++i) {
                 sges[i].addr += reinterpret_cast<std::uint64_t>(qp.building_data.data());
             }
@@ -55,7 +55,7 @@ int wr_complete(ibv_qp_ex* base) {
         }
         error = qp.runtime->check_post_locked(b.wr, ahead++);
     }
-    // All or nothing: none runs before all have been found good.
+    // Either all requests are posted or none: none is posted before all have been checked.
     for (std::size_t i = 0; i < qp.building.size() && error == 0; ++i) {
         error = qp.runtime->post_locked(qp.building[i].wr);
     }
@@ -63,7 +63,7 @@ int wr_complete(ibv_qp_ex* base) {
     return error;
 }
 
-/// The same for a program that is recorded.
+/// wr_complete for a program that is recorded.
 int wr_complete_recorded(ibv_qp_ex* base) {
     Qp& qp = impl(base);
     struct Request {
@@ -173,7 +173,8 @@ void wr_flush(ibv_qp_ex* base, std::uint32_t, std::uint64_t, std::size_t, std::u
     impl(base).building_error = EOPNOTSUPP;
 }
 
-/// The request a setter applies to; a setter without one is the program's mistake.
+/// Returns the request that a setter applies to: the last one. Returns nullptr if there is none,
+/// which is a mistake of the program and makes wr_complete fail.
 Qp::Building* last(ibv_qp_ex* base) {
     Qp& qp = impl(base);
     if (qp.building.empty()) {

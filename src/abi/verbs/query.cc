@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a device says of itself: attributes, ports, GIDs, P_Keys, clocks.
+// Queries of a device: attributes, ports, GIDs, P_Keys, clocks.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace softib::abi {
 
 namespace {
 
-constexpr std::uint32_t kVendorId = 0x0250F7;  ///< The OUI of our GUIDs: locally administered.
+constexpr std::uint32_t kVendorId = 0x0250F7;  ///< The OUI of our GUIDs, locally administered.
 
 const live::HcaRecord& hca_of(ibv_context* context) {
     const Context& c = impl(context);
@@ -52,8 +52,8 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
     a.max_qp_rd_atom = 16;
     a.max_res_rd_atom = 16 * a.max_qp;
     a.max_qp_init_rd_atom = 16;
-    // They are atomic for the CPU too (IBV_ATOMIC_GLOB), but no HCA of today says so, and UCX
-    // before 1.16 takes that for none at all.
+    // Atomic operations are atomic for the CPU too (IBV_ATOMIC_GLOB). But no present HCA reports
+    // that, and UCX before 1.16 takes it as no support at all.
     a.atomic_cap = IBV_ATOMIC_HCA;
     a.max_mw = limit(live::ObjectKind::kMw);
     a.max_mcast_grp = live::kMcastGroupsMax;
@@ -79,7 +79,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
     ibv_device_attr_ex full;
     std::memset(&full, 0, sizeof full);
     fill_device(context, full.orig_attr);
-    // Memory registered on demand is followed by system call, whatever happens to its mapping.
+    // Peers reach on-demand memory by system calls, whatever the program maps there.
     constexpr std::uint32_t kOdpAll = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
                                       IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
                                       IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
@@ -90,7 +90,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
         IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
     full.xrc_odp_caps = kOdpAll;
     full.completion_timestamp_mask = UINT64_MAX;
-    full.hca_core_clock = 1'000'000;  // kHz: the clock counts nanoseconds.
+    full.hca_core_clock = 1'000'000;  // In kHz: the clock counts nanoseconds.
     full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
     full.max_dm_size =
         live::object_limit(impl(context).process->arena, live::ObjectKind::kDeviceMemory);
@@ -106,7 +106,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     }
     const live::HcaRecord& hca = hca_of(context);
     const topo::LinkSpeed best = topo::link_speed(static_cast<topo::Generation>(hca.generation));
-    // A link that does not run would train at the slowest speed first.
+    // A link that is down reports the slowest speed, at which it would begin to train.
     const bool down = hca.state.load() == PortState::kDown;
     const topo::LinkSpeed speed = down ? topo::link_speed(topo::Generation::kSdr) : best;
     std::memset(&space, 0, sizeof space);
@@ -312,7 +312,7 @@ int softib_ibv_query_port_speed(ibv_context* context, std::uint32_t port,
     if (port != 1) {
         return answer(EINVAL);
     }
-    // In units of 100 Mb/s, as the kernel reports it.
+    // The unit is 100 Mb/s, as in the kernel.
     *speed =
         std::uint64_t{
             topo::link_speed(static_cast<topo::Generation>(hca_of(context).generation)).gbps} *

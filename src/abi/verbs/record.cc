@@ -18,7 +18,7 @@ namespace softib::abi::record {
 
 namespace {
 
-/// The file of this process, mapped a piece at a time.
+/// The file of this process's records, of which one piece at a time is mapped.
 class RecordLog {
   public:
     static RecordLog& get() {
@@ -29,7 +29,7 @@ class RecordLog {
     void add(const live::RecordEntry& entry) {
         const std::lock_guard guard(lock_);
         if (owner_ != getpid()) {
-            open_own();  // First use, or in a forked child.
+            open_own();  // The first use in this process, which may be a forked child.
         }
         if (fd_ < 0 || (used_ == kEntries && !map_next())) {
             return;
@@ -38,7 +38,7 @@ class RecordLog {
         std::memcpy(reinterpret_cast<char*>(&slot) + sizeof slot.time_ns,
                     reinterpret_cast<const char*>(&entry) + sizeof entry.time_ns,
                     sizeof slot - sizeof slot.time_ns);
-        // The time makes it an entry.
+        // Stored last, because an entry is valid once it has a time.
         std::atomic_ref(slot.time_ns).store(entry.time_ns, std::memory_order_release);
     }
 
@@ -53,7 +53,7 @@ class RecordLog {
         const char* const folder = std::getenv(live::kRecordVariable);
         const std::string path =
             std::string(folder == nullptr ? "" : folder) + "/" + std::to_string(owner_) + ".rec";
-        // A child leaves its parent's file and mapping alone.
+        // A forked child does not close or unmap its parent's file.
         fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd_ < 0) {
             return;

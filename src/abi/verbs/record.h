@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Records what a program posts (runtime/shm/record_log.h). A program that is not recorded gets
-// other functions for posting and polling, so it pays nothing.
+// Records what a program posts (runtime/shm/record_log.h). A program that is not recorded has other
+// functions for posting and polling, so recording costs it nothing.
 
 #include <infiniband/verbs.h>
 
@@ -12,20 +12,22 @@
 
 namespace softib::abi::record {
 
-/// Whether the environment names a folder for records.
+/// Returns whether the environment names a folder for records.
 bool wanted();
 
-/// When something was posted, and what the process had computed until then.
+/// The time, and how much CPU time the process had used by then.
 struct Moment {
     std::uint64_t time_ns;
     std::uint64_t cpu_ns;
 };
 Moment now();
+/// Records that a queue pair was created.
 void created(std::uint32_t qpn);
-/// A request that was posted at this time; what moves no bytes is left out.
+/// Records a request that was posted at this time. Leaves out requests that move no bytes.
 void posted(const Moment& at, ibv_wr_opcode opcode, std::uint64_t bytes, std::uint32_t qpn,
             std::uint32_t remote_qpn);
-/// A completion queue was looked at.
+/// Notes a poll of a completion queue. Records when the program begins to wait (the first poll that
+/// finds nothing) and when it has waited (the next poll that finds a completion).
 void polled(bool found);
 
 }  // namespace softib::abi::record

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Ethernet address of a RoCE GID, as far as the GID itself tells it: no neighbour table exists on
-// a virtual fabric.
+// The Ethernet address of a RoCE GID, if it follows from the GID itself: a virtual fabric has no
+// neighbour table.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -26,13 +26,13 @@ void set_mac(Mac mac, const std::array<std::uint8_t, 6>& bytes) noexcept {
 }
 
 bool mac_of(RawGid gid, Mac mac) noexcept {
-    // RFC 1112, 6.4: the low 23 bits of an IPv4 group under 01-00-5e.
+    // RFC 1112, 6.4: 01-00-5e and the low 23 bits of an IPv4 group.
     if (is_ipv4_mapped(gid) && (gid[12] & 0xf0U) == 0xe0U) {
         set_mac(mac,
                 {0x01, 0x00, 0x5e, static_cast<std::uint8_t>(gid[13] & 0x7fU), gid[14], gid[15]});
         return true;
     }
-    // RFC 2464, 7: the low 32 bits of an IPv6 group under 33-33.
+    // RFC 2464, 7: 33-33 and the low 32 bits of an IPv6 group.
     if (gid[0] == 0xff) {
         set_mac(mac, {0x33, 0x33, gid[12], gid[13], gid[14], gid[15]});
         return true;

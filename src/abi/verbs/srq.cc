@@ -103,9 +103,11 @@ int post_srq_recv(ibv_srq* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     return error;
 }
 
-constexpr std::uint32_t kSharedXrcd = 0x80000000;  ///< In its id; those of one process lack it.
+/// A bit in the id of an XRC domain that processes can share; domains of one process lack it.
+constexpr std::uint32_t kSharedXrcd = 0x80000000;
 
-/// Processes that open one file share its domain: the id follows from the file.
+/// Returns the id of the XRC domain of a file. Processes that open the same file share the domain,
+/// so the id is computed from the file.
 std::uint32_t shared_xrcd(const struct stat& st) {
     std::uint64_t h = st.st_ino * 0x9E3779B97F4A7C15 ^ st.st_dev * 0xC2B2AE3D27D4EB4F;
     h ^= h >> 29;

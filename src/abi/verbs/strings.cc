@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Names and rates of the enumerations. Scripts search program output for these words, so they are
-// the ones that users of any other libibverbs see.
+// Names of enumerators, and numbers of rates. Scripts search the output of programs for these
+// words, so they are those of rdma-core's libibverbs.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -112,7 +112,7 @@ constexpr std::array kWrOpcodes{
 };
 static_assert(kWrOpcodes.size() - 1 == softib::abi::kWrAtomicWrite);
 
-// `multiple` counts 2.5 Gb/s lanes; rates that are no such multiple have none.
+// The `multiple` of a rate that is not a multiple of 2.5 Gb/s.
 constexpr int kNoMultiple = -1;
 
 struct Rate {

@@ -16,8 +16,9 @@ int softib_stub_minus1() noexcept;
 std::uint64_t softib_stub_zero() noexcept;
 void softib_stub_void() noexcept;
 
-// The number of attributes that a provider reserves on its stack for a command: too small a
-// number would make it overrun that array before it sees the command fail.
+// Returns its argument. Providers reserve an array on the stack for as many attributes as the real
+// function returns: with a smaller number, a provider would overrun the array before it sees its
+// command fail.
 unsigned int softib_stub_argument(unsigned int argument) noexcept;
 
 }  // extern "C"

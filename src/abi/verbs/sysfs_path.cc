@@ -21,7 +21,7 @@ struct SysfsPath {
     std::array<char, kSysfsPathMax + 1> text{};
 
     SysfsPath() noexcept {
-        // A setuid program must not be told by its caller where to read device data.
+        // The caller of a setuid program must not choose where the program reads device data.
         const char* env = getuid() == geteuid() ? std::getenv("SYSFS_PATH") : nullptr;
         std::string_view path = env == nullptr ? std::string_view{"/sys"} : env;
         path = path.substr(0, kSysfsPathMax);
@@ -32,8 +32,8 @@ struct SysfsPath {
     }
 };
 
-// Returns the length of the content, without one trailing newline, or -1. A content that fills
-// the buffer leaves no room for the terminating zero and is an error.
+// Reads a file as text. Returns its length without one trailing newline, or -1. It fails if the
+// content fills the buffer, so that there is no room for the terminating zero.
 int read_text(int fd, char* buf, std::size_t size) noexcept {
     const ssize_t length = ::read(fd, buf, size);
     if (length <= 0) {

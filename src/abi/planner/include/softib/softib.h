@@ -18,12 +18,12 @@ extern "C" {
 
 typedef struct softib_simulation softib_simulation;
 
-/* "0.1.0" */
+/* Returns the version of the library, such as "0.1.0". */
 const char* softib_version(void);
 
 /*
- * Opens the simulation of a scenario. Files that it names are found from `folder`. Returns NULL
- * where the scenario has a fault, and writes a sentence for the user into `error`, cut to
+ * Opens the simulation of a scenario. Names of files in it are relative to `folder`. Returns NULL
+ * if the scenario has a fault, and writes a sentence for the user into `error`, cut to
  * `error_bytes`.
  */
 softib_simulation* softib_open(const char* scenario, const char* folder, char* error,
@@ -31,34 +31,37 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
 void softib_close(softib_simulation* simulation);
 
 /*
- * Goes on until `until_ps` of virtual time, or for `events_max` events (0: any number). Returns 1
- * where everything until then has happened or nothing is left to happen, else 0.
+ * Runs until `until_ps` of virtual time, or for `events_max` events (0: any number), but not past
+ * the end of the scenario. Returns 1 if everything until then has happened or nothing is left to
+ * happen, else 0.
  */
 int softib_run(softib_simulation* simulation, uint64_t until_ps, uint32_t events_max);
 #define SOFTIB_FOREVER UINT64_MAX
 
 /*
- * A number by its name: now_ps, until_ps (of the scenario), ends, messages_planned, messages_ended,
- * messages_unfinished, events, hops, packets_delivered, packets_discarded, packets_lost,
- * packets_resent, packets_marked, log_hash. Returns 0, or -1 where no number has that name.
+ * Writes the number with a name into `value`: now_ps, until_ps (end of the scenario), ends,
+ * messages_planned, messages_ended, messages_unfinished, events, hops, packets_delivered,
+ * packets_discarded, packets_lost, packets_resent, packets_marked, log_hash. Returns 0, or -1 if no
+ * number has that name.
  */
 int softib_number(const softib_simulation* simulation, const char* name, uint64_t* value);
 
 /*
- * A text by its name, until the next call for the same simulation: engine, ends, links, notes,
- * congestion. Several lines are divided by "\n". Returns NULL where no text has that name.
+ * Returns the text with a name: engine, ends, links, notes, congestion. Several lines are divided
+ * by "\n". The text is valid until the next call for the same simulation. Returns NULL if no text
+ * has that name.
  */
 const char* softib_text(softib_simulation* simulation, const char* name);
 
 /*
- * How many rows a table has: "messages" (in the order in which they began) or "links" (each
- * direction of each cable, as the text "links" names them). -1: there is no such table.
+ * Returns how many rows a table has: "messages" (in the order in which they began) or "links" (each
+ * direction of each cable, as the text "links" names them). Returns -1 if there is no such table.
  */
 int64_t softib_rows(const softib_simulation* simulation, const char* table);
 
 /*
  * Copies a column of a table into `values`, which has room for `count` rows, and returns how many
- * it copied; -1 where no column has that name. Columns of messages: traffic, from, to (end ports,
+ * it copied; -1 if no column has that name. Columns of messages: traffic, from, to (end ports,
  * as the text "ends" names them), bytes, started_ps, delivered_ps, ended_ps, failed. Columns of
  * links: bytes, packets, busy_ps, wait_ps, rate_mbps. A time that never came is SOFTIB_FOREVER.
  */

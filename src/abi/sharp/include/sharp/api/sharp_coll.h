@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Types of elements. Bit 1 << type of sharp_coll_caps.support_mask.dtypes: it is supported. */
+/* Types of elements. A type is supported if sharp_coll_caps.support_mask.dtypes has 1 << type. */
 enum sharp_datatype {
     SHARP_DTYPE_UNSIGNED = 0,       /* 32 bits */
     SHARP_DTYPE_INT = 1,            /* 32 bits */
@@ -37,8 +37,8 @@ enum sharp_datatype {
 };
 
 /*
- * Operations. An element of MAXLOC and MINLOC is a value of dtype and right behind it a tag of
- * tag_dtype; of equal values the one with the lowest tag counts.
+ * Operations. An element of MAXLOC and MINLOC is a value of dtype followed by a tag of tag_dtype;
+ * among equal values the one with the lowest tag wins.
  */
 enum sharp_reduce_op {
     SHARP_OP_MAX = 0,
@@ -58,29 +58,29 @@ enum sharp_reduce_op {
 
 enum sharp_error_no {
     SHARP_COLL_SUCCESS = 0,
-    SHARP_COLL_ERROR = -1,     /* The job has ended: a member is gone, or time is up. */
+    SHARP_COLL_ERROR = -1,     /* The job has ended: a member is gone, or coll_timeout is over. */
     SHARP_COLL_ENOT_SUPP = -2, /* No such operation, type or memory. */
     SHARP_COLL_ENOMEM = -3,
-    SHARP_COLL_EGROUP_ALLOC = -4, /* No communicator, because there is no job. */
+    SHARP_COLL_EGROUP_ALLOC = -4, /* No communicator: the job is not active, or `size` is wrong. */
     SHARP_COLL_ECONN_TREE = -5,   /* A cable or switch of the job's tree is gone. */
     SHARP_COLL_EGROUP_JOIN = -6,
-    SHARP_COLL_EQUOTA = -7,     /* More than a job may have. */
+    SHARP_COLL_EQUOTA = -7,     /* The job asks for more than a job may have. */
     SHARP_COLL_ESESS_INIT = -8, /* No aggregation manager answers. */
     SHARP_COLL_EDEV = -9,       /* No such device, or its port is not active. */
     SHARP_COLL_EINVAL = -10,
     SHARP_COLL_EJOB_CREATE = -11,
     SHARP_COLL_ETREE_INFO = -12, /* The switches do not have the tree. */
-    SHARP_COLL_ENOTREE = -13,    /* No switch that aggregates is reached by all. */
+    SHARP_COLL_ENOTREE = -13,    /* No switch that aggregates is reached by all members. */
     SHARP_COLL_EGROUP_ID = -14,
-    SHARP_COLL_EOOB = -15, /* One of the program's own functions failed. */
+    SHARP_COLL_EOOB = -15, /* One of the program's out-of-band functions failed. */
     SHARP_COLL_EGROUP_MCAST = -16,
     SHARP_COLL_EGROUP_TRIM = -17,
-    SHARP_COLL_ELOCK_FAILED = -18, /* Another job streams through a port; try again. */
+    SHARP_COLL_ELOCK_FAILED = -18, /* Another group streams through a port; try again. */
     SHARP_COLL_ELOCK_DENIED = -19,
-    SHARP_COLL_ENO_RESOURCE = -20 /* A switch has no room for one more. */
+    SHARP_COLL_ENO_RESOURCE = -20 /* A switch or the manager has no room for one more. */
 };
 
-/* Of sharp_coll_caps.support_mask.feature_mask. */
+/* Bits of sharp_coll_caps.support_mask.feature_mask. */
 enum sharp_job_features {
     SHARP_FEATURE_LLT = 1 << 0,
     SHARP_FEATURE_REPRODUCIBLE = 1 << 1,
@@ -91,13 +91,13 @@ enum sharp_job_features {
 enum sharp_aggregation_mode {
     SHARP_AGGREGATION_NONE = 0,     /* The library chooses, by size. */
     SHARP_AGGREGATION_DATAGRAM = 1, /* LLT */
-    SHARP_AGGREGATION_STREAMING = 2 /* SAT; fails where the ports cannot be locked. */
+    SHARP_AGGREGATION_STREAMING = 2 /* SAT; fails if the ports cannot be locked. */
 };
 
 struct sharp_coll_context;
 struct sharp_coll_comm;
 
-/* Of sharp_coll_config.flags. */
+/* Bits of sharp_coll_config.flags. */
 enum {
     SHARP_COLL_HIDE_ERRORS = 1 << 0, /* Nothing is printed when a job cannot be made. */
     SHARP_COLL_DISABLE_LAZY_GROUP_RESOURCE_ALLOC = 1 << 1
@@ -105,15 +105,18 @@ enum {
 
 struct sharp_coll_config {
     const char* ib_dev_list;     /* "mlx5_0:1,mlx5_1:1"; NULL: the first with an active port. */
-    int user_progress_num_polls; /* After so many polls progress_func is called. */
-    int coll_timeout;            /* Of blocking calls, in ms; -1: none. */
+    int user_progress_num_polls; /* progress_func is called once in this many polls. */
+    int coll_timeout;            /* Timeout of blocking calls, in ms; -1: none. */
     uint32_t flags;
     int reserved[3];
 };
 
 extern const struct sharp_coll_config sharp_coll_default_config;
 
-/* What the program does for the library while it makes jobs and communicators. 0: it worked. */
+/*
+ * Functions of the program that the library calls while it makes jobs and communicators. They
+ * return 0 if they succeed.
+ */
 struct sharp_coll_out_of_band_colls {
     int (*bcast)(void* context, void* buffer, int len, int root);
     int (*barrier)(void* context);
@@ -121,7 +124,7 @@ struct sharp_coll_out_of_band_colls {
 };
 
 struct sharp_coll_comm_init_spec {
-    int rank; /* In the communicator. */
+    int rank; /* Rank in the communicator. */
     int size;
     void* oob_ctx;
     const uint32_t* group_world_ranks; /* May be NULL. */
@@ -147,7 +150,7 @@ struct sharp_coll_caps {
     uint64_t reserved[2];
     struct {
         uint64_t dtypes;
-        uint64_t tag_dtypes; /* For the tags of MAXLOC and MINLOC. */
+        uint64_t tag_dtypes; /* Types that the tags of MAXLOC and MINLOC may have. */
         uint64_t reduce_ops;
         uint64_t feature_mask;
         uint64_t reserved[4];
@@ -177,7 +180,7 @@ struct sharp_data_iov {
     void* mem_handle;
 };
 
-/* Of sharp_coll_reg_params.field_mask. */
+/* Bits of sharp_coll_reg_params.field_mask. */
 enum { SHARP_COLL_REG_FIELD_DMABUF_FD = 1 << 0, SHARP_COLL_REG_FIELD_DMABUF_OFFSET = 1 << 1 };
 
 struct sharp_coll_reg_params {
@@ -208,16 +211,16 @@ struct sharp_coll_data_desc {
 };
 
 struct sharp_coll_reduce_spec {
-    int root; /* Reduce only. */
+    int root; /* The rank that gets the result; reduce only. */
     struct sharp_coll_data_desc sbuf_desc;
     struct sharp_coll_data_desc rbuf_desc;
     enum sharp_datatype dtype;
-    size_t length; /* In elements. A reduce-scatter goes by the lengths of its buffers. */
+    size_t length; /* Number of elements; a reduce-scatter uses its buffers' lengths instead. */
     enum sharp_reduce_op op;
     enum sharp_datatype tag_dtype;
     enum sharp_aggregation_mode aggr_mode;
     int stream_lock_batch_size;
-    size_t offset; /* Reduce-scatter: of the send buffer in the whole vector, in bytes. */
+    size_t offset; /* Where the send buffer of a reduce-scatter begins in the vector, in bytes. */
     int reserved[2];
 };
 
@@ -241,7 +244,7 @@ struct sharp_coll_gather_spec {
     struct sharp_coll_data_desc rbuf_desc;
     enum sharp_datatype dtype;
     size_t size;
-    size_t offset; /* Of the receive buffer in the whole vector, in bytes. */
+    size_t offset; /* Where the receive buffer begins in the whole vector, in bytes. */
     int reserved[4];
 };
 
@@ -250,7 +253,7 @@ int sharp_coll_init(struct sharp_coll_init_spec* sharp_coll_spec,
                     struct sharp_coll_context** sharp_coll_context);
 int sharp_coll_finalize(struct sharp_coll_context* context);
 int sharp_coll_caps_query(struct sharp_coll_context* context, struct sharp_coll_caps* sharp_caps);
-/* Lets all operations of the job go on. */
+/* Advances all operations of the job. Returns the error of the first communicator that failed. */
 int sharp_coll_progress(struct sharp_coll_context* context);
 
 /* Makes a communicator; all its members call it. */
@@ -258,7 +261,7 @@ int sharp_coll_comm_init(struct sharp_coll_context* context, struct sharp_coll_c
                          struct sharp_coll_comm** sharp_coll_comm);
 int sharp_coll_comm_destroy(struct sharp_coll_comm* comm);
 
-/* The operations. Those that end in _nb return at once, with a handle of what they began. */
+/* The operations. Those that end in _nb return at once, with a handle of the operation. */
 int sharp_coll_do_barrier(struct sharp_coll_comm* comm);
 int sharp_coll_do_barrier_nb(struct sharp_coll_comm* comm, void** handle);
 int sharp_coll_do_allreduce(struct sharp_coll_comm* comm, struct sharp_coll_reduce_spec* spec);
@@ -278,12 +281,13 @@ int sharp_coll_do_bcast_nb(struct sharp_coll_comm* comm, struct sharp_coll_bcast
                            void** handle);
 
 /*
- * Returns non-zero if the operation is complete, and 0 if it is not, or can never be: then
- * sharp_coll_req_wait has the error, as has every later operation.
+ * Returns non-zero if the operation is complete. Returns 0 if it is not, or if it has failed: then
+ * sharp_coll_req_wait returns the error, and so does every later operation.
  */
 int sharp_coll_req_test(void* handle);
 /* Waits for the operation and frees its handle. */
 int sharp_coll_req_wait(void* handle);
+/* Frees a handle. An operation that is not complete goes on. */
 int sharp_coll_req_free(void* handle);
 
 int sharp_coll_reg_mr(struct sharp_coll_context* context, void* buf, size_t size, void** mr);

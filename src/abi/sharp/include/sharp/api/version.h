@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #pragma once
 
-/* The version of the SHARP interface that libsharp_coll of softib has. */
+/* The version of the SHARP interface that softib's libsharp_coll implements. */
 
 #define SHARP_VERNO_MAJOR 3
 #define SHARP_VERNO_MINOR 7
