@@ -17,7 +17,7 @@ async function answerOf(response) {
   throw error;
 }
 
-/// Returns JSON; an Error has the server's sentence.
+/// Returns the JSON of an answer. Throws an Error with the server's sentence.
 export async function get(path) {
   return answerOf(await fetch(path, {cache: "no-store"}));
 }
@@ -30,11 +30,12 @@ export async function send(method, path, body) {
   }));
 }
 
-/// Names of ports and nodes have slashes and colons, which a path may have.
+/// Returns a name of a port or node, encoded for a path; its slashes stay.
 export const inPath = (name) => name.split("/").map(encodeURIComponent).join("/");
 
-/// The event stream. `on` has sample, event, resync, open and lost. A browser connects again by
-/// itself where nobody answers, but not where a server refuses: that is done here.
+/// Listens to the event stream. `on` has the functions sample, event, resync, open and lost. A
+/// browser connects again by itself if there is no answer, but not if the server refuses; this
+/// function does that.
 export function listen(on) {
   const source = new EventSource("/api/v1/stream");
   source.addEventListener("open", () => on.open());

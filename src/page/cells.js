@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Many coloured cells on a canvas: the strips of tiers, the matrix of cables. Each cell stands for
-// some ports and shows the worst of them, or their average; once a frame, cells whose ports changed
-// are drawn again if they look different now, all of one colour together. Arrow keys go from cell
-// to cell, Enter opens one, and what is under the cursor is said in words.
+// some ports and shows the worst of them, or their average. Once a frame, cells whose ports changed
+// are drawn again if they look different now, all of one colour together. Arrow keys move from cell
+// to cell, Enter opens a cell, and the cell under the cursor is described in words.
 
 import {h, announce, onceAFrame} from "./dom.js";
 import {bucket, downColour, inkOn, scale} from "./colour.js";
@@ -10,7 +10,7 @@ import {percent, short} from "./format.js";
 import {ACTIVE} from "./model.js";
 
 const ROUND_ABOVE = 26;  // Wider cells have round corners.
-const OFTEN = -1;        // The look of cells that say more than a colour does.
+const OFTEN = -1;        // The look of cells with more than a colour, which are always drawn.
 
 export class CellCanvas {
   /// `layout(width)` returns {height, items, texts}: items are {x, y, w, h, ports, name, href,
@@ -19,7 +19,7 @@ export class CellCanvas {
     this.model = model;
     this.layout = layout;
     this.metric = "load";
-    this.mask = null;       // By port: 0 is left out by the filter.
+    this.mask = null;       // By port: 0 if the filter leaves it out.
     this.at = -1;
     this.canvas = h("canvas", {tabIndex: 0, role: "application", "aria-label": title,
                                "aria-roledescription": "map of cells"});
@@ -34,7 +34,7 @@ export class CellCanvas {
     this.drawSoon = onceAFrame(() => this.drawChanged());
     this.observer = new ResizeObserver(() => this.place());
     this.observer.observe(this.element);
-    // Who cannot be seen is drawn when they can.
+    // Cells that cannot be seen are drawn when they come into view.
     this.inView = true;
     this.stale = false;
     this.watcher = new IntersectionObserver(([entry]) => {
@@ -76,7 +76,8 @@ export class CellCanvas {
     this.drawAll();
   }
 
-  /// What an item shows: its worst port or their average, how many are down or have errors.
+  /// Returns what an item shows: the value of its worst port or the average, how many ports are
+  /// down, and their errors.
   sum(item) {
     const {state, load, wait, errors} = this.model.shown;
     const {mask, model: {peer: peers}} = this;
@@ -104,7 +105,7 @@ export class CellCanvas {
     return {value, worst, down, bad, matches, step: bucket(this.metric, value)};
   }
 
-  /// Draws items unless they look as they did. Most are plain squares: those of one colour are
+  /// Draws items, except those that look as before. Most are plain squares; those of one colour are
   /// drawn together, because a change of colour costs more than a square.
   drawItems(items, always) {
     const plain = scale().map(() => []);
@@ -151,7 +152,7 @@ export class CellCanvas {
     } else {
       context.fillRect(item.x, item.y, item.w, item.h);
     }
-    if (sum.down && item.label && !allDown) {  // The label says it.
+    if (sum.down && item.label && !allDown) {  // A narrow bar: a cross would hide the label.
       context.fillStyle = downColour();
       context.fillRect(item.x, item.y + 2, 4, item.h - 4);
     } else if (sum.down) {
@@ -238,7 +239,7 @@ export class CellCanvas {
     this.context.strokeRect(item.x - 1, item.y - 1, item.w + 2, item.h + 2);
   }
 
-  /// Draws what changed; null: everything.
+  /// Draws the cells of ports that changed; all cells if `ports` is null.
   update(ports) {
     if (!this.context) return;
     if (!this.inView) {
@@ -307,7 +308,7 @@ export class CellCanvas {
     announce(this.describe(this.items[this.at]));
   }
 
-  /// The next cell in a direction: nearest along it, and least off it.
+  /// Returns the next cell in a direction; distance to the side counts three times.
   nearest([dx, dy]) {
     const from = this.items[this.at];
     let best = this.at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Colours of numbers. Both scales go from the background's lightness to the other end evenly, so
-// that they read the same for people who see few colours; what is down has a cross besides.
+// Colours for numbers. Both scales change evenly in lightness, beginning at the background's, so
+// that people who see few colours can read them too. A port that is down also has a cross.
 
 const DARK = ["#202b36", "#2e3f74", "#2c5685", "#266d8c", "#1f848c", "#229b84", "#44b172",
               "#7ac456", "#b3d23d", "#e6dc37", "#fff3b0"];
@@ -17,14 +17,15 @@ export const isDark = () => document.documentElement.dataset.theme === "dark";
 export const scale = () => (isDark() ? DARK : LIGHT);
 export const downColour = () => (isDark() ? "#ff5f87" : "#b80f4a");
 
-/// 0: nothing, 1 to 10: tenths; errors by powers of two.
+/// Returns the step of the colour scale for a value: 0 for nothing, 1 to 10 for tenths; for errors,
+/// 1 to 10 by powers of two.
 export function bucket(metric, value) {
   if (value <= 0) return 0;
   if (metric === "errors") return Math.min(10, 1 + Math.floor(Math.log2(value)));
   return Math.min(10, 1 + Math.floor(value / 100));
 }
 
-/// The colour of text on a cell.
+/// Returns the colour of text on a cell.
 export const inkOn = (step) => (isDark() ? (step >= 6 ? "#10161c" : "#f0f5fa")
                                          : (step >= 5 ? "#ffffff" : "#17202a"));
 

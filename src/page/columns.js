@@ -37,7 +37,7 @@ export function portColumns(model) {
   ];
 }
 
-/// A cable is the port at its lower end.
+/// Columns of cables. A row is the number of the port at the cable's lower end.
 export function cableColumns(model) {
   const both = (column, p) => Math.max(column[p], model.peer[p] < 0 ? 0 : column[model.peer[p]]);
   const isUp = (p) => model.shown.state[p] === ACTIVE &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Changes of the fabric: pulled cables, switches turned off, routes, captures. Each needs the token
-// that the server printed, and each that can be undone is remembered for that.
+// that the server printed. Changes that can be undone are remembered.
 
 import {h, button, announce} from "./dom.js";
 import {inPath, keepToken, send, token} from "./api.js";
@@ -16,7 +16,7 @@ export function onActions(listener) {
 }
 const tellAll = () => listeners.forEach((listener) => listener());
 
-/// Asks for one line of text. Returns null if the user gives up.
+/// Asks the user for one line of text. Returns null if the user cancels.
 export function ask(title, label, value = "", type = "text") {
   return new Promise((resolve) => {
     const input = h("input", {type, value, id: "ask-input", autocomplete: "off",
@@ -66,7 +66,7 @@ async function perform(method, path, body) {
   }
 }
 
-/// Does something, says so, and offers to undo it.
+/// Makes a change, tells the user, and offers to undo it.
 export async function act(text, request, undo = null) {
   try {
     const answer = await perform(...request);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes elements. Texts are always text: nothing of a fabric is ever read as HTML.
+// Makes elements. Texts are always set as text: names from a fabric are never parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -25,7 +25,7 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/// Sets the text and attributes of an element that differ from what it was given last.
+/// Sets those texts and attributes of an element that differ from the ones set last.
 export function renew(element, text, attributes = {}) {
   const last = element.given || (element.given = {});
   if (text !== null && last.text !== text) {
@@ -43,7 +43,7 @@ export function announce(text) {
   document.getElementById("announce").textContent = text;
 }
 
-/// Calls `act` at most once a frame, however often it is asked.
+/// Returns a function that calls `act` at most once a frame, however often it is called.
 export function onceAFrame(act) {
   let waiting = false;
   return () => {
@@ -61,7 +61,7 @@ export function link(href, text, attributes = {}) {
   return h("a", {href, ...attributes}, text);
 }
 
-/// A box with a heading.
+/// Returns a box with a heading.
 export function panel(title, attributes, ...children) {
   return h("section", {class: "panel " + ((attributes && attributes.class) || ""),
                        "aria-label": title},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Packs the files of the page into a C++ source: embed.py OUTPUT FILE...
 
-The same files give the same bytes: gzip gets no time, and files are sorted."""
+The output depends on the files alone: gzip gets no time stamp, and files are sorted."""
 import gzip
 import hashlib
 import pathlib

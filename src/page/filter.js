@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The filter language of tables and maps: words that all must hold.
+// The filter language of tables and maps. A row is shown if all words hold for it.
 //
-//   state:down          a column is this; * stands for anything (name:leaf*)
-//   name~leaf           a column has this in it
-//   rate<100 load>=50   a column is a number less, greater, ...; a % sign may follow
-//   -state:active       not
-//   spine  leaf0:3      any column has it in it
-//   "two words"         quotation marks keep blanks
+//   state:down          the column is equal to this; * stands for anything (name:leaf*)
+//   name~leaf           the column contains this
+//   rate<100 load>=50   the column is a number less, greater, ...; a % sign may follow
+//   -state:active       the word behind the minus does not hold
+//   spine  leaf0:3      any column contains this
+//   "two words"         quotation marks keep spaces
 
 const WORD = /(-?)(?:([\w.]+)(:|~|!=|<=|>=|=|<|>))?("[^"]*"?|\S+)?/gy;
 
-/// How different two short words are.
+/// Returns how different two short words are.
 function distance(a, b) {
   let row = Array.from({length: b.length + 1}, (_, i) => i);
   for (let i = 1; i <= a.length; ++i) {
@@ -51,7 +51,8 @@ function testOf(column, operator, text) {
   return operator === "!=" ? (row) => !is(row) : is;
 }
 
-/// Returns a function of a row to whether it is shown. Throws an Error with a sentence.
+/// Returns a function that says whether a row is shown. Throws an Error with a sentence if the
+/// filter is not valid.
 export function compile(text, columns) {
   const tests = [];
   WORD.lastIndex = 0;

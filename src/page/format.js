@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers and times as people read them.
+// Numbers and times, formatted for people.
 
 const COUNT = new Intl.NumberFormat("en-US");
 
@@ -15,7 +15,7 @@ export const gbps = (mbps) => String(+(mbps / 1000).toPrecision(4));
 
 const UNITS = ["", "k", "M", "G", "T", "P"];
 
-/// 12,345,678 as "12.3 M".
+/// Returns a number with a unit prefix: "12.3 M" for 12,345,678.
 export function short(value, unit = "") {
   let scale = 0;
   let rest = Math.abs(value);
@@ -25,7 +25,7 @@ export function short(value, unit = "") {
   return `${value < 0 ? "−" : ""}${digits} ${UNITS[scale]}${unit}`.trim();
 }
 
-/// Bytes a second as bits a second.
+/// Returns a rate in bytes a second as text in bits a second.
 export const bits = (bytes) => short(bytes * 8, "b/s");
 
 const two = (value) => String(value).padStart(2, "0");
@@ -42,7 +42,7 @@ export function dateTime(us) {
 
 const TIME_UNITS = ["ns", "us", "ms", "s"];
 
-/// A time of a simulation: 1,250,000 as "1.25 ms".
+/// Returns a virtual time in ns as text: "1.25 ms" for 1,250,000.
 export function virtualTime(ns) {
   let scale = 0;
   let rest = Math.max(0, ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A table of any length: only the rows in view are in the document. Columns are {key, title, value,
-// text, href, number, width, mark}; rows are numbers or objects that their functions take.
+// A table of any length. Only the rows in view are in the document. Columns are {key, title, value,
+// text, href, number, width, mark}; rows are numbers or objects, which the columns' functions take.
 
 import {h, onceAFrame, button, announce} from "./dom.js";
 import {compile} from "./filter.js";
@@ -10,7 +10,7 @@ const ROW = 30;
 const EXTRA = 8;
 
 export class Grid {
-  /// `settings` has filter, sort, descending; `onSettings` is told when the user changes them.
+  /// `settings` has filter, sort, descending; `onSettings` is called when the user changes them.
   constructor(title, columns, settings, onSettings) {
     this.columns = columns;
     this.title = title;
@@ -78,7 +78,7 @@ export class Grid {
     }));
   }
 
-  /// Filters and sorts anew.
+  /// Filters and sorts all rows again.
   refresh() {
     try {
       const test = compile(this.settings.filter, this.columns);

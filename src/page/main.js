@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page: one model, one view at a time, and what stands around it.
+// The page: one model, one view at a time, and the header around it.
 
 import {h} from "./dom.js";
 import {setTheme} from "./colour.js";
@@ -44,11 +44,11 @@ function show() {
   }
 }
 
-/// The address tells the moment too: follow it.
+/// Shows what the address names: a view, and perhaps a moment of the past (t).
 async function navigate() {
   if (!model.ready) return;
   const {path, query} = here();
-  if (!query.has("t") && model.past) {  // Links stay in the past.
+  if (!query.has("t") && model.past) {  // A link without a time stays at the moment that is shown.
     query.set("t", model.past);
     history.replaceState(null, "", addressOf(path, query));
   }
@@ -126,4 +126,4 @@ async function start() {
 }
 
 start();
-export {model};  // For tests, and for whoever looks with the browser's tools.
+export {model};  // For tests, and for the browser's developer tools.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Some nodes and the cables between them as a picture (SVG): a row per tier, the hosts at the
-// bottom. A cable's colour is its load, its width its speed; one that is down is dashed. Every node
-// and cable is a link.
+// A drawing (SVG) of some nodes and the cables between them: a row per tier, the hosts at the
+// bottom. The colour of a cable shows its load, the width its speed; a cable that is down is
+// dashed. Every node and cable is a link to its view.
 
 import {h, s} from "./dom.js";
 import {bucket, downColour, scale} from "./colour.js";
@@ -13,8 +13,8 @@ const GAP = 120;
 const MARKS_MAX = 2500;
 
 export class NodeMap {
-  /// `nodes` are indices; `cables` ports, one of each cable; `marked` (a Set of ports): the others
-  /// are faint.
+  /// `nodes` are indices of nodes, `cables` are ports, one of each cable. `marked` is a Set of
+  /// ports: cables of other ports are faint.
   constructor(model, title, nodes, cables, marked = null) {
     this.model = model;
     this.title = title;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the page knows of the fabric: nodes and ports in columns, as the server numbers them, and
-// the numbers of each port now. A moment of the past takes the place of those numbers while the
-// time bar shows it.
+// the current values of each port. While the time bar shows a moment of the past, the values of
+// that moment are shown instead.
 //
 // Events: "fabric" (numbered anew), "change" (detail: ports, or null for all), "events",
 // "connection", "time".
@@ -13,7 +13,7 @@ export const SWITCH = 2;
 export const ACTIVE = 4;
 const LOAD_AGAIN_MS = 1000;
 
-/// State, load, waiting (both per mille) and errors a second of all ports.
+/// The values of all ports: state, load and waiting (both per mille), and errors a second.
 class Numbers {
   constructor(ports) {
     this.state = Uint8Array.from(ports.state);
@@ -36,7 +36,7 @@ export class Model extends EventTarget {
     this.events = new Map();
     this.about = {};
     this.delays = [];       // How long the last samples took, in ms.
-    this.early = [];        // Samples that came before the snapshot.
+    this.early = [];        // Samples that arrived while the snapshot was being loaded.
   }
 
   tell(type, detail = null) { this.dispatchEvent(new CustomEvent(type, {detail})); }
@@ -53,13 +53,13 @@ export class Model extends EventTarget {
   }
 
   setConnected(connected) {
-    if (connected && !this.connected && this.ready) this.load();  // What was missed is unknown.
+    if (connected && !this.connected && this.ready) this.load();  // Samples may have been missed.
     this.connected = connected;
     this.tell("connection");
   }
 
-  /// Loads all anew. The first time a failure is the caller's; later ones are tried again, since
-  /// samples wait until it succeeds.
+  /// Loads everything anew. The first time, a failure is thrown; later it is tried again, since
+  /// samples are kept back until it succeeds.
   async load() {
     this.loading = true;
     let answers;
@@ -68,7 +68,7 @@ export class Model extends EventTarget {
         get("/api/v1/fabric"), get("/api/v1/snapshot"), get("/api/v1/events")]);
     } catch (error) {
       if (!this.ready) throw error;
-      this.early = [];  // What is loaded then has them.
+      this.early = [];  // The next snapshot will have them.
       setTimeout(() => this.load(), LOAD_AGAIN_MS);
       return;
     }
@@ -84,7 +84,7 @@ export class Model extends EventTarget {
     early.forEach((sample) => this.apply(sample));
     this.tell("fabric");
     this.tell("events");
-    if (past) await this.show(past).catch(() => this.show(0));  // Its ports are numbered anew too.
+    if (past) await this.show(past).catch(() => this.show(0));  // Ports have new numbers.
   }
 
   take(snapshot) {
@@ -174,12 +174,12 @@ export class Model extends EventTarget {
     this.tell("time");
   }
 
-  // Times. A simulation's readings are a second apart in its history, however far apart they are in
-  // its virtual time.
+  // Times. In the history of a simulation, readings are a second apart, no matter how far apart
+  // they are in virtual time.
 
   get isSimulation() { return this.about.virtual_step_ns > 0; }
 
-  /// The end of what there is to see, in seconds.
+  /// Returns the latest time that can be shown, in seconds.
   endS() { return this.isSimulation ? this.timeUs / 1e6 : Date.now() / 1000; }
 
   virtualNs(us) {
@@ -189,7 +189,7 @@ export class Model extends EventTarget {
   timeText(us) { return this.isSimulation ? virtualTime(this.virtualNs(us)) : dateTime(us); }
   clockText(us) { return this.isSimulation ? virtualTime(this.virtualNs(us)) : clock(us); }
 
-  /// What lies between two times.
+  /// Returns a span of time as text.
   spanText(seconds) {
     return this.isSimulation ? virtualTime(seconds * this.about.virtual_step_ns) : ago(seconds);
   }
@@ -202,7 +202,7 @@ export class Model extends EventTarget {
   peerName(port) { return this.peer[port] < 0 ? "-" : this.portName(this.peer[port]); }
   peerNode(port) { return this.peer[port] < 0 ? -1 : this.portNode[this.peer[port]]; }
 
-  /// Returns the node of a name; a host without its HCA means its first one; -1: there is none.
+  /// Returns the node of a name; for a host, its first HCA; -1 if there is none.
   findNode(name) {
     const exact = this.byName.get(name);
     if (exact !== undefined) return exact;
@@ -220,7 +220,7 @@ export class Model extends EventTarget {
     return -1;
   }
 
-  /// Cables, each once, as the port at its lower end.
+  /// Returns all cables, each once, as the port at its lower end.
   cables() {
     const found = [];
     for (let port = 0; port < this.portCount; ++port) {

@@ -11,8 +11,8 @@ namespace softib::page {
 struct PageFile {
     std::string_view name;  ///< "index.html"
     std::string_view type;  ///< "text/html; charset=utf-8"
-    std::string_view etag;  ///< With its quotation marks.
-    std::string_view gzip;
+    std::string_view etag;  ///< The ETag, with its quotation marks.
+    std::string_view gzip;  ///< The file's bytes, compressed.
 };
 
 std::span<const PageFile> page_files();

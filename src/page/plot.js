@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A plot of one quantity over time on a canvas: the mean as a line, minimum and maximum as a band
-// around it, stretches in which nobody looked left empty. Arrow keys and the mouse read values.
+// around it. Times that were not sampled are left empty. Arrow keys and the mouse read values.
 
 import {h, onceAFrame, announce} from "./dom.js";
 
@@ -8,7 +8,7 @@ const LEFT = 74;
 const BOTTOM = 22;
 const TOP = 10;
 
-/// Round numbers for an axis up to `most`.
+/// Returns round numbers for an axis up to `most`.
 function ticks(most) {
   if (!(most > 0)) return [0, 1];
   const rough = most / 3;
@@ -21,7 +21,7 @@ function ticks(most) {
 
 export class Plot {
   /// `series` are {name, colour (a custom property), points: [[time, mean, min, max]]}.
-  /// `times` has clockText and timeText, as the model does; `text` says a value.
+  /// `times` has clockText and timeText, as the model does; `text` formats a value.
   constructor(times, title, text) {
     this.times = times;
     this.title = title;
@@ -108,7 +108,7 @@ export class Plot {
     }
   }
 
-  /// The stretches without a gap.
+  /// Returns the runs of points without a gap.
   runs(points) {
     const runs = [];
     let last = -Infinity;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the page is: #/VIEW/NAME?key=value. All of a view's state is in its address.
+// The address of the page: #/VIEW/NAME?key=value. All of a view's state is in its address.
 
 export function here() {
   const text = location.hash.replace(/^#\/?/, "");
@@ -16,7 +16,7 @@ export function addressOf(path, query) {
   return `#/${path}${text ? "?" + text : ""}`;
 }
 
-/// Changes the address without a new entry in the history, and without a new view.
+/// Changes the address without a new entry in the browser's history, and without a new view.
 export function remember(changes) {
   const {path, query} = here();
   for (const [key, value] of Object.entries(changes)) {

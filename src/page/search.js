@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Search at "/": nodes by name, GUID or LID, ports by name, tables and views by title.
+// The search that the key "/" opens: nodes by name, GUID or LID, ports by name, tables and views by
+// title.
 
 import {h} from "./dom.js";
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The fabric in parts that can be shown: switches by tier, and the cables between two tiers in
-// blocks. A block is a set of lower and upper switches that are cabled with each other and with no
-// others of these tiers: the pod of a fat tree, or all leafs and spines of a small one.
+// Divides the fabric into parts that can be shown: switches by tier, and the cables between two
+// tiers by blocks. A block is a set of lower and upper switches that have cables to each other and
+// to no other switch of these tiers: a pod of a fat tree, or all leafs and spines of a small one.
 
-/// Nodes by tier, the hosts' first.
+/// Returns the nodes by tier, the hosts' tier first.
 export function nodesByTier(model) {
   const tiers = Array.from({length: model.tierMax + 1}, () => []);
   for (let node = 0; node < model.nodeCount; ++node) tiers[model.nodes.tier[node]].push(node);
@@ -26,8 +26,9 @@ function find(parents, node) {
   return node;
 }
 
-/// Blocks of the cables from one tier to the next: {rows, columns, cells}, where rows are the lower
-/// switches, columns the upper ones, and cells a Map of row * columns.length + column to ports.
+/// Returns the blocks of cables from one tier to the next: {rows, columns, cells}. Rows are the
+/// lower switches, columns the upper ones; cells is a Map from row * columns.length + column to
+/// ports.
 export function blocksAbove(model, tier) {
   const parents = Int32Array.from({length: model.nodeCount}, (_, i) => i);
   const cables = [];
@@ -41,7 +42,7 @@ export function blocksAbove(model, tier) {
     parents[find(parents, other)] = find(parents, node);
   }
   const blocks = new Map();
-  const placeOf = new Map();  // Node to its row or column.
+  const placeOf = new Map();  // From a node to its row or column.
   for (const port of cables) {
     const node = model.portNode[port];
     const other = model.peerNode(port);
@@ -69,8 +70,8 @@ export function blocksAbove(model, tier) {
   return [...blocks.values()];
 }
 
-/// Cables between switches of one tier (a torus, a dragonfly): a row per switch, a column per
-/// cable.
+/// Returns the cables between switches of one tier (a torus, a dragonfly): a row per switch, a
+/// column per cable.
 export function blockWithin(model, tier) {
   const rows = [];
   const cables = [];
@@ -94,7 +95,7 @@ export function blockWithin(model, tier) {
   return {tier, within: true, rows, columns: Array.from({length: width}, (_, i) => -1 - i), cells};
 }
 
-/// All blocks of a fabric: [{title, blocks}] from the hosts up.
+/// Returns all blocks of a fabric as [{title, blocks}], from the hosts up.
 export function levels(model) {
   const found = [];
   for (let tier = 1; tier <= model.tierMax; ++tier) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The time bar: a slider over all slots of the history, the coarse ones of long ago first. While it
-// stands in the past, the whole page shows that moment.
+// The time bar: a slider over all slots of the history, from the oldest, which are the coarsest.
+// While it is at a moment of the past, the whole page shows that moment.
 
 import {h, button} from "./dom.js";
 import {get} from "./api.js";
 import {remember} from "./route.js";
 
 const AGAIN_MS = 5000;
-const AGAIN_SIMULATION_MS = 1000;  // A recording is read faster than a second a second.
+const AGAIN_SIMULATION_MS = 1000;  // A recording gets more than one slot a second.
 
-/// The times that can be shown, from the oldest on, each from the finest ring that has it.
+/// Returns the times that can be shown, from the oldest on, each from the finest ring that has it.
 function timesOf(rings) {
   const times = [];
   let before = Infinity;
@@ -59,7 +59,7 @@ export function timeBar(model, element) {
     const time = at >= times.length ? 0 : times[at];
     label.textContent = time ? model.timeText(time * 1e6) : "now";
     await new Promise((resolve) => { setTimeout(resolve, 60); });
-    if (mine !== loading) return;  // The slider has moved on.
+    if (mine !== loading) return;  // The slider has been moved meanwhile.
     try { await model.show(time); } catch { await refresh(); }
   };
   model.addEventListener("time", () => {

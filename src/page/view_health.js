@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is wrong: active alarms, and the checks of `softib health`.
+// The view of what is wrong: active alarms, and the checks of `softib health`.
 
 import {h, link, panel} from "./dom.js";
 import {get} from "./api.js";
@@ -11,7 +11,7 @@ export function severity(name) {
   return h("span", {class: `severity ${name.toLowerCase()}`}, `${SHAPES[name] || "○"} ${name}`);
 }
 
-/// The address of what an event is about.
+/// Returns the address of the object that an event is about.
 export function objectAddress(model, object) {
   if (model.findPort(object) >= 0) return `#/port/${object}`;
   return model.byName.has(object) ? `#/node/${object}` : null;
@@ -22,7 +22,7 @@ export function objectLink(model, object) {
   return href ? link(href, object) : h("span", {}, object);
 }
 
-/// `concerns`: whether an alarm is one to list; without it all are.
+/// Returns a list of alarms. `concerns` says whether an alarm is listed; without it all are.
 export function alarmList(model, most, concerns = () => true) {
   const alarms = model.alarms().filter(concerns);
   if (!alarms.length) return h("p", {class: "good"}, "✓ No alarm is active.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A node with its neighbours and the cables between them, or a block of switches.
+// The view of a node, with its neighbours and the cables between them.
 
 import {h, button, link, panel} from "./dom.js";
 import {get, inPath} from "./api.js";
@@ -16,7 +16,7 @@ import {alarmList} from "./view_health.js";
 const portsOf = (model, node) => Array.from({length: model.first[node + 1] - model.first[node]},
                                             (_, i) => model.first[node] + i);
 
-/// The cables between some nodes, each once.
+/// Returns the cables between some nodes, each once.
 export function cablesAmong(model, nodes) {
   const inside = new Set(nodes);
   const found = [];
@@ -37,7 +37,7 @@ function facts(model, node) {
                                                                 h("dd", {}, String(value))]));
 }
 
-/// The forwarding table, which may be changed entry by entry.
+/// Shows the forwarding table of a switch, whose entries can be changed.
 function routesPanel(model, name) {
   const box = h("div", {}, h("p", {class: "muted"}, "Loading…"));
   let grid = null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The whole fabric: what is wrong, the tiers, and the matrix of cables between them.
+// The view of the whole fabric: what is wrong, the tiers, and the matrix of cables between them.
 
 import {h, button, link, panel, onceAFrame, renew} from "./dom.js";
 import {CellCanvas} from "./cells.js";
@@ -12,10 +12,10 @@ import {remember} from "./route.js";
 import {blockName, levels, nodesByTier, tierName} from "./tiers.js";
 import {alarmList} from "./view_health.js";
 
-const LABELLED = 48;  // Up to so many cells have names in them.
-const RANKED = 8;     // Ports in the list of the busiest.
+const LABELLED = 48;  // At most this many cells have names in them.
+const RANKED = 8;     // Length of the list of the busiest ports.
 
-/// Lays cells out in lines; those with a label are larger.
+/// Lays out cells in lines; cells with a label are larger.
 function stripLayout(cells) {
   return (width) => {
     const labelled = cells.length <= LABELLED;
@@ -58,7 +58,7 @@ function tierCells(model, tier, nodes) {
     href: leaf < 0 ? null : `#/node/${model.nodeName(leaf)}`}));
 }
 
-/// Lays the blocks of a level out: small ones with names at their edges.
+/// Lays out the blocks of a level; small blocks have names at their edges.
 function matrixLayout(model, level) {
   return (width) => {
     const {blocks} = level;
@@ -118,7 +118,7 @@ function columnName(model, node, room) {
   return name.length <= fits ? name : (name.match(/\d+$/) || [name.slice(0, fits)])[0];
 }
 
-/// Links to pictures of the blocks.
+/// Returns links to drawings of the blocks.
 function podLinks(level) {
   return h("p", {class: "pods"}, level.blocks.map((block, number) =>
     link(`#/pod/${level.tier}/${number}`,
@@ -141,7 +141,7 @@ function legend(metric) {
            h("span", {class: "step"}, h("span", {class: "swatch dot"}), h("small", {}, "errors")));
 }
 
-/// Numbers at the top. Returns {element, update}.
+/// Makes the numbers at the top. Returns {element, update}.
 function tiles(model) {
   const parts = ["Hosts", "Cables", "Traffic", "Waiting", "Errors", "Alarms"].map((name) => {
     const [value, note] = [h("strong", {}), h("small", {class: "muted"})];
@@ -156,7 +156,7 @@ function tiles(model) {
   return {element: h("div", {class: "tiles"}, parts.map((part) => part.tile)), update};
 }
 
-/// [value, note, whether it is bad, address] of each.
+/// Returns [value, note, whether it is bad, address] for each number at the top.
 function tileTexts(model) {
   const {state, load, wait, errors} = model.shown;
   const {peer: peers, mbps, isHostPort, hostCount: hosts} = model;
@@ -186,7 +186,7 @@ function tileTexts(model) {
   ];
 }
 
-/// The ports with the largest values, the largest first.
+/// Returns the ports with the largest values, the largest first.
 function busiestPorts(model, metric) {
   const values = model.shown[metric];
   const ports = [];
@@ -204,7 +204,7 @@ function busiestPorts(model, metric) {
   return ports;
 }
 
-/// The list of the busiest ports. Returns {element, update}.
+/// Makes the list of the busiest ports. Returns {element, update}.
 function ranking(model) {
   const rows = Array.from({length: RANKED}, () => {
     const [name, to, value] = [h("a", {}), h("span", {class: "muted"}),

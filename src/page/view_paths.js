@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where packets go: the path between two nodes, the trees of multicast groups and of SHARP jobs.
+// The view of paths: the path between two nodes, the trees of multicast groups and of SHARP jobs.
 
 import {h, link, panel} from "./dom.js";
 import {get} from "./api.js";
@@ -9,7 +9,7 @@ import {remember} from "./route.js";
 
 const SUGGESTED = 400;
 
-/// Names for an input's list: hosts first.
+/// Returns the names for the list of an input, hosts first.
 function suggestions(model, id) {
   const names = [];
   for (let node = 0; node < model.nodeCount && names.length < SUGGESTED; ++node) {
@@ -37,7 +37,7 @@ function hopTable(model, path) {
     h("tbody", {}, rows));
 }
 
-/// The cables of a tree, each once, as the ports that the switches' tables name.
+/// Returns the cables of a tree, each once, as the ports in the switches' tables.
 function treeCables(model, tree) {
   const seen = new Set();
   return tree.ports.map((name) => model.findPort(name)).filter((port) => {

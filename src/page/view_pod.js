@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A block of switches that are cabled with each other: a pod of a fat tree, or all of a small one.
-// Its hosts are shown too where they are few.
+// The view of a block of switches that have cables to each other: a pod of a fat tree, or a whole
+// small one. If the block has few hosts, they are shown too.
 
 import {h, link, panel} from "./dom.js";
 import {cableColumns} from "./columns.js";
@@ -12,7 +12,7 @@ import {cablesAmong} from "./view_node.js";
 
 const HOSTS_MAX = 64;
 
-/// The hosts at some switches.
+/// Returns the hosts at some switches.
 function hostsAt(model, switches) {
   const found = [];
   for (const node of switches) {
@@ -24,7 +24,7 @@ function hostsAt(model, switches) {
   return found;
 }
 
-/// `name` is TIER/NUMBER, as the overview links it.
+/// Shows a block. `name` is TIER/NUMBER, as in the links of the overview.
 export function podView(model, {name, query}) {
   const [tier, number] = name.split("/").map(Number);
   const level = levels(model).find((each) => each.tier === tier && each.blocks[number]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One port: its state, both ends, its rates now and in the past, its counters and events.
+// The view of one port: its state, both ends, its rates now and in the past, counters and events.
 
 import {h, button, link, panel} from "./dom.js";
 import {get, inPath} from "./api.js";
@@ -15,7 +15,8 @@ const RINGS = [{name: "10 minutes", seconds: 600, slot: 1},
                {name: "30 days", seconds: 2592000, slot: 300}];
 const BYTES_PER_WORD = 4;
 
-/// Slots in which somebody looked and nothing grew are zeros; the server leaves them out.
+/// Returns the points of an answer with the slots that were sampled but in which nothing grew,
+/// which the server leaves out, as zeros.
 function withZeros(answer, factor) {
   const known = new Map(answer.points.map((p) => [p[0], p]));
   return answer.seen.map((time) => {
@@ -94,7 +95,7 @@ export function portView(model, {name, query}) {
   const controls = h("div", {class: "bar"});
   const tile = (title, value, note, bad) => h("div", {class: "tile" + (bad ? " alert" : "")},
     h("span", {class: "muted"}, title), h("strong", {}, value), h("small", {class: "muted"}, note));
-  // Anew only when the cable comes or goes: a button that is replaced loses the keyboard's focus.
+  // Replaced only when the cable comes or goes: a button that is replaced loses keyboard focus.
   let drawnUp = null;
   const drawControls = (up) => {
     if (up === drawnUp) return;

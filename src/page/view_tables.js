@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tables of all ports, cables, events, partitions and jobs.
+// The view of tables: all ports, cables, events, partitions and jobs.
 
 import {h} from "./dom.js";
 import {get} from "./api.js";
@@ -9,7 +9,7 @@ import {Grid} from "./grid.js";
 import {remember} from "./route.js";
 import {SHAPES, objectAddress} from "./view_health.js";
 
-/// A column of times; those of a simulation are microseconds to filter and sort by.
+/// Returns a column of times. Times of a simulation are filtered and sorted by microseconds.
 function timeColumn(model, key, title, field) {
   const text = (event) => model.timeText(event[field]);
   return {key, title, width: "170px", text, number: model.isSimulation,
@@ -51,7 +51,8 @@ const jobColumns = [
    text: (row) => short(row.bytes, "B")},
 ];
 
-/// Each table: its columns, its rows, and what brings it up to date.
+/// Returns the table of a name: its columns, its rows, and the event on which it is brought up to
+/// date.
 function tableOf(model, name) {
   const tables = {
     ports: {title: "Ports", columns: portColumns(model), on: "change",
@@ -89,7 +90,7 @@ export function tableView(model, {name, query}) {
   };
   load();
   let beats = 0;
-  // A table that is sorted or filtered by what changes is sorted anew, but not more than once a
+  // A table that is sorted or filtered by values that change is sorted again, at most once a
   // second; rows in view always show the last numbers.
   let waiting = 0;
   const again = () => {

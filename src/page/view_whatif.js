@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What would become of the routes without some cables or switches, before anybody touches them;
-// what was changed from here, to undo it; captures.
+// The view of changes: how routes would change without some cables or switches; the changes that
+// were made from this page, to undo them; captures.
 
 import {h, button, link, panel} from "./dom.js";
 import {get} from "./api.js";
@@ -10,7 +10,8 @@ import {count, percent, short} from "./format.js";
 import {Grid} from "./grid.js";
 import {remember} from "./route.js";
 
-/// The load of a port if traffic followed the routes: in proportion to how many pass it.
+/// Returns the load that a port would have if traffic followed the routes: it grows in proportion
+/// to the number of routes through the port.
 function predicted(load, before, after) {
   return before === 0 ? null : load * after / before;
 }

@@ -27,7 +27,7 @@ Response not_found(std::string_view path) {
     return Response::error(404, fmt::format("nothing is at {}; see docs/api.md", path));
 }
 
-/// Which part of an answer a client wants: ?num_shards=3&shard=0.
+/// The part of an answer that a client asks for: ?num_shards=3&shard=0.
 struct Shards {
     std::uint32_t count = 1;
     std::uint32_t index = 0;
@@ -132,8 +132,8 @@ Response Api::metrics(const Request& request) const {
     if (request.parameter("zeros") == "all") {
         options.counters = telemetry::CounterChoice::kAll;
     }
-    // Clients take the time of their question for that of the numbers; where these are older, their
-    // time stands beside them.
+    // Clients take the time of their request for the time of the numbers. If the numbers are older,
+    // the text has their time.
     options.timestamps = config_.collector->pace() == telemetry::Pace::kSlow;
     return Response::text(metrics_text(*config_.collector->fresh(), options), kMetricsType);
 }
@@ -155,7 +155,7 @@ Response Api::own(const Request& request, const std::vector<std::string_view>& p
         return not_found(request.path);
     }
     const std::string_view what = path[2];
-    // Names of nodes may have a slash.
+    // The name is the whole rest of the path: names of nodes may have a slash.
     const std::size_t behind = request.path.find(what) + what.size() + 1;
     const std::string_view name = behind < request.path.size()
                                       ? std::string_view(request.path).substr(behind)

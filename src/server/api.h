@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Answers requests: our own JSON (docs/api.md), what Prometheus and readers of UFM's telemetry ask
-// for, and UFM's REST tree (ufm.h). Whether a request may be asked at all is for the Guard.
+// Answers HTTP requests: our own JSON (docs/api.md), metrics for Prometheus and for readers of
+// UFM's telemetry, and UFM's REST tree (ufm.h). The Guard has decided before that a request may be
+// answered.
 //
 // Thread rule: any thread may call handle().
 
@@ -22,12 +23,12 @@ namespace softib::server {
 
 struct ApiConfig {
     telemetry::Collector* collector = nullptr;
-    Controls* controls = nullptr;  ///< None: the fabric can only be looked at.
+    Controls* controls = nullptr;  ///< nullptr: the fabric can only be read.
     bool allow_control = false;    ///< Whether the Guard lets writes through.
-    std::string dir;               ///< Of a fabric of ours; empty: it is another.
-    std::string history;           ///< The file; empty: there is no history.
-    std::string state_file;        ///< What clients asked for (client_state.h).
-    std::string softib = {};       ///< The command, to capture packets with.
+    std::string dir;               ///< The directory of a softib fabric; empty: it is no such one.
+    std::string history;           ///< The file of the history; empty: there is none.
+    std::string state_file;        ///< The file of what clients asked for (client_state.h).
+    std::string softib = {};       ///< The path of the softib command, which captures packets.
     std::string token;
     std::string version;
     telemetry::MetricsOptions metrics;
@@ -45,7 +46,7 @@ class Api {
         }
     }
 
-    /// As Ufm::restore.
+    /// See Ufm::restore().
     std::vector<std::string> restore() { return ufm_.restore(); }
     Response handle(const Request& request);
 
@@ -60,7 +61,7 @@ class Api {
                           std::uint32_t port) const;
     Response set_link(const Request& request, std::string_view name) const;
     Response set_switch(const Request& request, std::string_view name) const;
-    /// What the page asks for besides (api_page.cc).
+    /// Answers the requests that only the web page makes (api_page.cc).
     Response for_page(const Request& request, std::string_view what, std::string_view name);
     Response slots() const;
     Response moment(const Request& request) const;

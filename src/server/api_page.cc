@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the page asks for besides: the past of all ports at once, routes, captures.
+// Requests that only the web page makes: the past of all ports at once, routes, captures.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -55,7 +55,7 @@ Response Api::for_page(const Request& request, std::string_view what, std::strin
     return Response::error(404, fmt::format("nothing is at {}; see docs/api.md", request.path));
 }
 
-/// Of each ring, the width of a slot and the times that it has.
+/// Answers with the width of a slot and the times of the sampled slots, for each ring of history.
 Response Api::slots() const {
     if (config_.history.empty()) {
         return Response::error(404, "this server keeps no history");
@@ -142,7 +142,7 @@ Response Api::start_capture(const Request& request) {
                    : Response::error(409, started.error());
 }
 
-/// The list of captures, or the file of one.
+/// Answers with the list of captures, or with the file of one if it is named.
 Response Api::capture_file(std::string_view name) {
     if (name.empty()) {
         Json list = Json::array();

@@ -17,7 +17,7 @@ namespace {
 using telemetry::Collector;
 using telemetry::TestSource;
 
-/// Keeps what it is asked for.
+/// Controls that remember the last request.
 class FakeControls final : public Controls {
   public:
     Done set_link(const std::string& node, std::uint8_t port, bool up) override {
@@ -315,7 +315,7 @@ TEST_F(ApiTest, WhatClientsAskedForOutlivesServerAndFabric) {
               200);
     const std::string partitions = std::exchange(controls_.text, "");  // The fabric was ended.
     controls_.last.clear();
-    make_api(file);  // And the server.
+    make_api(file);  // The server was restarted.
     EXPECT_TRUE(api_->restore().empty());
     EXPECT_EQ(controls_.text, partitions);
     EXPECT_EQ(controls_.last, "sw0:2 down");

@@ -22,7 +22,8 @@ std::string read_all(const std::string& path) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Starts a program whose stderr goes to a file. Returns 0 with errno if it cannot.
+/// Starts a program whose standard error goes to a file. Returns its pid; 0, with errno set, if it
+/// cannot be started.
 pid_t spawn(const std::vector<std::string>& words, const std::string& log) {
     std::vector<char*> argv;
     for (const std::string& word : words) {
@@ -37,7 +38,7 @@ pid_t spawn(const std::vector<std::string>& words, const std::string& log) {
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
-    sigemptyset(&none);  // The server's threads block the signals that would end the capture.
+    sigemptyset(&none);  // The server's threads block signals that must end the capture.
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     pid_t pid = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A connection to the daemon of a fabric for a few requests, which waits for a bounded time.
+// A connection to the daemon of a fabric for a few requests. Each waits at most ten seconds.
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -29,7 +29,8 @@ class Connection {
             close(fd_);
         }
     }
-    int fd() const { return fd_; }  ///< -1: nobody answers; errno says why.
+    /// Returns the socket; -1 if the connection failed (errno said why after construction).
+    int fd() const { return fd_; }
 
   private:
     int fd_;

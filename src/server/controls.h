@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the server may change in a fabric: cables, switches, partitions. A fabric that is only read
-// (one of real hardware, or a finished simulation) has none of it.
+// What the server may change in a fabric: cables, switches, partitions, routes. A fabric that can
+// only be read (real hardware, or a recorded simulation) has no Controls.
 
 #include <cstdint>
 #include <expected>
@@ -21,15 +21,17 @@ class Controls {
     virtual ~Controls() = default;
     using Done = std::expected<void, std::string>;
 
-    /// Pulls the cable at "leaf0:3", or puts it back.
+    /// Pulls the cable at a port ("leaf0", 3), or puts it back.
     virtual Done set_link(const std::string& node, std::uint8_t port, bool up) = 0;
     virtual Done set_switch(const std::string& name, bool on) = 0;
-    /// Returns the text of the fabric's partitions; empty: there are none but the default.
+    /// Returns the fabric's partitions.conf; empty if there is only the default partition.
     virtual std::string partitions() = 0;
-    /// Writes other partitions, and waits until the subnet manager has put them into all ports.
+    /// Replaces partitions.conf, and waits until the subnet manager has written the P_Keys to all
+    /// ports.
     virtual Done set_partitions(const std::string& text) = 0;
     virtual Done resweep() = 0;
-    /// Writes one entry of a switch's forwarding table; no port: packets to this LID are dropped.
+    /// Writes one entry of a switch's forwarding table. Without a port, packets to this LID are
+    /// dropped.
     virtual Done set_route(const std::string& switch_name, Lid lid,
                            std::optional<std::uint8_t> port) {
         static_cast<void>(lid);
@@ -38,7 +40,7 @@ class Controls {
     }
 };
 
-/// Controls a fabric of ours by its daemon.
+/// Controls a softib fabric through its daemon.
 class DaemonControls final : public Controls {
   public:
     explicit DaemonControls(std::string dir) : dir_(std::move(dir)) {}

@@ -17,7 +17,7 @@ namespace {
 using telemetry::Inventory;
 using telemetry::Snapshot;
 
-/// 0 for nothing, 1 to 10 for tenths.
+/// Returns the bucket of a share: 0 for none, 1 to 10 for tenths.
 std::uint8_t bucket(float share) {
     return share < 1e-4F
                ? std::uint8_t{0}
@@ -45,7 +45,7 @@ std::string head(const Snapshot& snapshot) {
               {"time_us", snapshot.sample.wall_us},
               {"trouble", snapshot.trouble}};
     std::string text = to_text(json);
-    text.pop_back();  // The caller goes on.
+    text.pop_back();  // The last '}': the caller adds more members.
     return text;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A snapshot for the page: whole, in columns, and then what changed of it. A port is told again
-// when its state, or the bucket of its load or of its waiting, or whether it counts errors, has
-// changed.
+// A snapshot for the web page: first the whole, in columns, then only what changed. A port counts
+// as changed when its PortMark differs: its state, the bucket of its load or of its waiting, or
+// whether it counts errors.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,8 @@
 
 namespace softib::server {
 
-/// Load and waiting in buckets of a tenth; 0 is "nothing".
+/// The values of a port that decide whether it has changed. Load and waiting are in buckets: 0 for
+/// none, 1 to 10 for tenths.
 struct PortMark {
     std::uint8_t state = 0;
     std::uint8_t load = 0;
@@ -26,8 +27,8 @@ PortMark mark_of(const telemetry::Snapshot& snapshot, std::uint32_t port);
 /// Returns the whole snapshot as JSON, a list per column.
 std::string snapshot_json(const telemetry::Snapshot& snapshot);
 
-/// Returns only what changes from one moment to the next: time, and a list per column for state,
-/// load, waiting and errors of all ports.
+/// Returns, as JSON, the part of a snapshot that changes from one moment to the next: time, and a
+/// list per column for state, load, waiting and errors of all ports.
 std::string moment_json(const telemetry::Snapshot& snapshot);
 
 /// Makes the messages of the event stream.

@@ -10,9 +10,9 @@ namespace softib::server {
 
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;  // zlib's way to say "with gzip's header".
+constexpr int kGzipWindow = 15 + 16;  // For zlib, 16 more means "with gzip's header".
 constexpr int kMemoryLevel = 8;
-constexpr int kQuick = 3;  // A tenth larger than the best, in a fifth of the time.
+constexpr int kQuick = 3;  // The result is a tenth larger than the best, in a fifth of the time.
 constexpr std::size_t kWorthwhileBytes = 1024;
 
 Bytef* bytes_of(std::string_view text) {

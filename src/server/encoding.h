@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Compression of answers. The HTTP library would do it too, but by brotli at its slowest, which
-// takes seconds for a snapshot of 10,000 hosts.
+// Compression of responses. The HTTP library could do it too, but it uses brotli at its slowest
+// level, which takes seconds for a snapshot of 10,000 hosts.
 
 #include <optional>
 #include <string>
@@ -13,11 +13,13 @@
 namespace softib::server {
 
 std::string gzip(std::string_view plain);
-/// Returns std::nullopt if these are no gzip bytes, or more than `most` come out of them.
+/// Decompresses bytes. Returns std::nullopt if they are not gzip, or if the result is longer than
+/// `most`.
 std::optional<std::string> gunzip(std::string_view packed, std::size_t most);
 
+/// Returns whether the client accepts gzip.
 bool takes_gzip(const Request& request);
-/// Compresses a long answer for a client that takes it, unless it is compressed already.
+/// Compresses a long response if the client accepts gzip, unless it is compressed already.
 void encode_for(const Request& request, Response& response);
 
 }  // namespace softib::server

@@ -46,7 +46,7 @@ Response path_response(const live::Arena& arena, const Request& request) {
                                    {"hops", std::move(hops)}}));
 }
 
-/// The cables of a SHARP job's tree, as ports of switches.
+/// Returns the cables of a SHARP job's tree, as switch ports, and its members.
 Json tree_of(const view::SharpJob& job) {
     Json ports = Json::array();
     Json members = Json::array();
@@ -132,7 +132,8 @@ Response pkeys_response(const live::Arena& arena) {
     return Response::json(to_text({{"pkeys", std::move(list)}}));
 }
 
-/// A switch's forwarding table as [LID, node, port] rows; port null: packets are dropped.
+/// Answers with a switch's forwarding table, as rows of [LID, node, port]. A port of null means
+/// that packets are dropped.
 Response routes_response(const live::Arena& arena, std::string_view name) {
     const auto node = view::find_node(arena, name);
     if (!node || node->kind != live::NodeRef::kSwitch) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Answers what only a fabric of ours can tell: paths by its forwarding tables, trees of multicast
-// groups and SHARP jobs, partitions, programs, and what would become of routes without a cable or a
-// switch. Each request looks at the fabric anew; nothing is kept.
+// Answers requests that need a running softib fabric: paths by its forwarding tables, trees of
+// multicast groups and SHARP jobs, partitions, programs, and how routes would change without a
+// cable or a switch. Each request reads the fabric anew; nothing is cached.
 //
 // Thread rule: any thread may call anything.
 
@@ -19,9 +19,9 @@ class Explore {
   public:
     explicit Explore(std::string dir) : dir_(std::move(dir)) {}
 
-    /// Whether requests for /api/v1/WHAT are answered here.
+    /// Returns whether requests for /api/v1/WHAT are answered here.
     static bool knows(std::string_view what);
-    /// Answers /api/v1/WHAT[/NAME]; std::nullopt: it is none of these.
+    /// Answers /api/v1/WHAT[/NAME]. Returns std::nullopt if the request is not answered here.
     std::optional<Response> handle(const Request& request, std::string_view what,
                                    std::string_view name) const;
 

@@ -29,11 +29,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr Milliseconds kStreamBeat{15'000};  // A comment, so that proxies keep the stream.
-constexpr Milliseconds kStreamLook{500};     // How soon a stream sees the end of the server.
+constexpr Milliseconds kStreamBeat{15'000};  // A comment this often lets proxies keep the stream.
+constexpr Milliseconds kStreamLook{500};     // How soon a stream notices that the server ends.
 constexpr char kTakes[] = "softib-accept-encoding";
 
-/// What the library reads from: a wire with a budget of bytes and of time for each request.
+/// The stream that the HTTP library reads: a wire with limits of bytes and time for each request.
 class LimitedStream final : public httplib::Stream {
   public:
     LimitedStream(Wire& wire, const Limits& limits) : wire_(wire), limits_(limits) {}
@@ -42,7 +42,7 @@ class LimitedStream final : public httplib::Stream {
         bytes_left_ = limits_.request_bytes;
         end_ = Clock::now() + limits_.request_time;
     }
-    /// Whether bytes of the next request came along with the last one.
+    /// Returns whether bytes of the next request have already been read.
     bool has_more() const { return at_ != filled_; }
     bool is_readable() const override { return bytes_left_ != 0 && left() > Milliseconds(0); }
     bool is_writable() const override { return !broken_; }
@@ -50,7 +50,7 @@ class LimitedStream final : public httplib::Stream {
         if (!is_readable()) {
             return -1;
         }
-        if (at_ == filled_) {  // The library reads heads byte by byte.
+        if (at_ == filled_) {  // Buffered, because the library reads heads byte by byte.
             const ssize_t got = wire_.read(buffer_.data(), buffer_.size(), left());
             if (got <= 0) {
                 return got;
@@ -87,7 +87,7 @@ class LimitedStream final : public httplib::Stream {
     Wire& wire_;
     const Limits& limits_;
     std::array<char, 8192> buffer_{};
-    std::size_t at_ = 0;  ///< Bytes of it from here to `filled_` were not read yet.
+    std::size_t at_ = 0;  ///< Bytes of buffer_ from here to filled_ were not read yet.
     std::size_t filled_ = 0;
     std::size_t bytes_left_ = 0;
     Clock::time_point end_{};
@@ -99,7 +99,7 @@ Request to_request(const httplib::Request& from) {
     request.method = from.method;
     request.path = from.path;
     request.body = from.body;
-    if (!from.files.empty()) {  // A form with a file: the file is what counts.
+    if (!from.files.empty()) {  // In a form with a file, the file is the body.
         request.body = from.files.begin()->second.content;
     }
     for (const auto& [name, value] : from.params) {
@@ -117,7 +117,7 @@ Request to_request(const httplib::Request& from) {
 void to_library(Response from, httplib::Response& to) {
     to.status = from.status;
     for (const auto& [name, value] : from.headers) {
-        to.headers.erase(name);  // Ours instead of the default.
+        to.headers.erase(name);  // A header of ours replaces the default.
         to.set_header(name.c_str(), value);
     }
     to.set_content(std::move(from.body), from.type.c_str());
@@ -165,7 +165,7 @@ bool is_loopback(const std::string& address) {
     return address.starts_with("127.") || address == "::1";
 }
 
-/// The library, with one handler for all paths.
+/// The HTTP library's server, with one handler for all paths.
 class Front::Library final : public httplib::Server {
   public:
     Library(const FrontConfig& config, Guard guard, Streams& streams, Front::Handler handler,
@@ -175,7 +175,7 @@ class Front::Library final : public httplib::Server {
           streams_(streams),
           handler_(std::move(handler)),
           stopping_(stopping) {
-        svr_sock_ = 0;  // The library writes no streams while it thinks that nobody listens.
+        svr_sock_ = 0;  // Without a socket, the library would write no streams.
         set_payload_max_length(limits_.request_bytes);
         set_pre_routing_handler([this](const httplib::Request& from, httplib::Response& to) {
             return before(from, to);
@@ -198,10 +198,10 @@ class Front::Library final : public httplib::Server {
                              {"Referrer-Policy", "no-referrer"}});
     }
 
-    /// Returns false when the connection is over.
+    /// Serves one request. Returns false if the connection is over.
     bool serve_one(LimitedStream& stream, bool is_last) {
         bool closed = false;
-        // Compression is ours (encoding.h): the library must not know that a client takes it.
+        // We compress (encoding.h), so the library must not know that a client accepts it.
         return process_request(stream, is_last, closed,
                                [](httplib::Request& request) {
                                    const std::string takes =
@@ -215,7 +215,7 @@ class Front::Library final : public httplib::Server {
   private:
     using HandlerResponse = httplib::Server::HandlerResponse;
 
-    /// Requests without a body are answered before the library looks for a handler by patterns.
+    /// Answers requests without a body, before the library looks for a handler by patterns.
     HandlerResponse before(const httplib::Request& from, httplib::Response& to) {
         if (from.path.size() > limits_.path_bytes) {
             to_library(Response::error(414, "the path is too long"), to);
@@ -287,7 +287,7 @@ class Front::Library final : public httplib::Server {
 struct Front::Crowd {
     std::mutex mutex;
     std::condition_variable empty;
-    std::map<std::uint64_t, int> fds;  ///< By the number of the connection.
+    std::map<std::uint64_t, int> fds;  ///< Sockets, by the number of the connection.
     std::uint64_t next = 0;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The HTTP server: takes connections, lets cpp-httplib read requests under limits of our own, and
-// asks Guard and Api. A thread per connection, and a bound on them.
+// The HTTP server: accepts connections, lets cpp-httplib read requests under limits of our own, and
+// passes them to the Guard and to the Api. Each connection has a thread, and their number is
+// limited.
 //
 // Thread rule: run() belongs to one thread; stop() may be called by any.
 
@@ -27,16 +28,16 @@ struct Limits {
     std::size_t request_bytes = std::size_t{1} << 20;  ///< Head and body of one request.
     std::size_t path_bytes = 2048;
     std::size_t requests_per_connection = 1000;
-    std::chrono::milliseconds request_time{10'000};  ///< For all of a request to come.
-    std::chrono::milliseconds idle_time{30'000};     ///< Between two requests.
-    std::chrono::milliseconds write_time{5'000};     ///< For a client that does not read.
+    std::chrono::milliseconds request_time{10'000};  ///< Time for a whole request to arrive.
+    std::chrono::milliseconds idle_time{30'000};     ///< Time between two requests.
+    std::chrono::milliseconds write_time{5'000};     ///< Time for a client to read.
 };
 
 struct FrontConfig {
     std::string address = "127.0.0.1";
-    std::uint16_t port = 8080;  ///< 0: one that is free.
-    std::string cert;           ///< Empty: no TLS.
-    std::string key;
+    std::uint16_t port = 8080;  ///< 0: any that is free.
+    std::string cert;           ///< The file of the certificate; empty: no TLS.
+    std::string key;            ///< The file of the certificate's key.
     Limits limits;
 };
 
@@ -49,13 +50,12 @@ class Front {
     Front(const Front&) = delete;
     Front& operator=(const Front&) = delete;
 
-    /// Opens the port, and returns its number. The error says what to do.
+    /// Listens on the port, and returns its number. The error says what to do.
     std::expected<std::uint16_t, std::string> open();
     /// Serves until stop().
     void run();
     void stop();
-    /// Serves one connection until it ends; for run(), and for tests that bring a wire of their
-    /// own.
+    /// Serves one connection until it ends. Public for tests, which provide a wire of their own.
     void serve(Wire& wire);
 
   private:
@@ -71,7 +71,7 @@ class Front {
     std::atomic<bool> stopping_ = false;
 };
 
-/// Whether an address is of this machine alone.
+/// Returns whether an address can only be reached from this machine.
 bool is_loopback(const std::string& address);
 
 }  // namespace softib::server

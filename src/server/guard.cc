@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 24;
 
-/// Compares in a time that does not tell where texts differ.
+/// Returns whether two secrets are equal, in a time that does not reveal where they differ.
 bool same_secret(std::string_view a, std::string_view b) {
     if (a.size() != b.size() || a.empty()) {
         return false;
@@ -53,7 +53,9 @@ std::string_view host_of(std::string_view origin) {
     return scheme == std::string_view::npos ? std::string_view{} : origin.substr(scheme + 3);
 }
 
-/// A form of another site can send neither JSON, nor the token that a file to compare with needs.
+/// Returns whether the body has an allowed type: JSON, which a form of another site cannot send; or
+/// a file, but only for a comparison of topologies, which is safe because such a form cannot send
+/// the token either.
 bool has_proper_type(const Request& request) {
     const std::string_view type = request.header("content-type");
     return type.starts_with("application/json") ||

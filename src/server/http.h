@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A request and its response, without the library that carries them (front.cc). What answers
-// requests is a function of one value to another, and is tested so.
+// A request and its response, independent of the HTTP library, which only front.cc uses. Code that
+// answers requests turns a Request into a Response, and tests call it in the same way.
 
 #include <map>
 #include <optional>
@@ -15,11 +15,11 @@ namespace softib::server {
 struct Request {
     std::string method = "GET";
     std::string path;                            ///< Decoded, without the query.
-    std::map<std::string, std::string> query;    ///< Decoded; of several with one name the last.
+    std::map<std::string, std::string> query;    ///< Decoded; the last of several with one name.
     std::map<std::string, std::string> headers;  ///< Names in lower case.
     std::string body;
 
-    /// Returns a header's value, or "".
+    /// Returns the value of a header; empty if the request has none of this name.
     std::string_view header(const std::string& name) const {
         const auto found = headers.find(name);
         return found == headers.end() ? std::string_view{} : std::string_view(found->second);
@@ -38,7 +38,7 @@ struct Response {
     std::map<std::string, std::string> headers{};
 
     static Response json(std::string text) { return {200, "application/json", std::move(text)}; }
-    /// What was asked for is under way, or done: UFM's clients look for it later.
+    /// Returns status 202: the work is under way or done, and UFM's clients ask for it later.
     static Response accepted(std::string text) {
         return {202, "application/json", std::move(text)};
     }
@@ -49,11 +49,11 @@ struct Response {
     static Response error(int status, std::string_view sentence);
 };
 
-/// Cuts a path at its slashes; empty parts are left out.
+/// Returns the parts of a path between its slashes, without empty ones.
 std::vector<std::string_view> split_path(std::string_view path);
 
-/// Reads a decimal number of a query; `fallback` if it is not given, std::nullopt if it is none or
-/// larger than `most`.
+/// Reads a decimal number of a query. Returns `fallback` if the text is empty, std::nullopt if it
+/// is no number or larger than `most`.
 std::optional<std::uint64_t> number_of(std::string_view text, std::uint64_t fallback,
                                        std::uint64_t most);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What runs on a fabric of ours: programs on its hosts, and SHARP jobs of its aggregation manager.
+// What runs on a softib fabric: programs on its hosts, and SHARP jobs of its aggregation manager.
 
 #include <string>
 #include <vector>
@@ -13,11 +13,11 @@ struct Job {
     std::string kind;  ///< "process", "SHARP"
     std::string name;  ///< The command, or the key of the SHARP job.
     bool failed = false;
-    std::string text;                  ///< One sentence.
+    std::string text;                  ///< One sentence about the job.
     std::vector<std::string> objects;  ///< The host, or the switches of the tree, the root first.
 };
 
-/// Looks into the fabric of a directory. A fabric that does not answer has none.
+/// Returns the jobs of the fabric in a directory; none if the fabric does not answer.
 std::vector<Job> fabric_jobs(const std::string& dir);
 
 }  // namespace softib::server

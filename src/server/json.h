@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// JSON of what telemetry knows, and JSON of strangers.
+// JSON for what telemetry knows, and a reader for JSON that clients send.
 
 #include <nlohmann/json.hpp>
 
@@ -18,10 +18,11 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr int kJsonDepthMax = 16;
 
-/// Writes JSON; bytes that are no UTF-8 (a NodeDescription may have any) become U+FFFD.
+/// Returns JSON as text. Bytes that are no UTF-8 (a NodeDescription may have any) become U+FFFD.
 std::string to_text(const Json& json);
 
-/// Reads what a client sent. Returns std::nullopt if it is no JSON, or nested too deeply.
+/// Reads JSON that a client sent. Returns std::nullopt if it is no JSON, or is nested deeper than
+/// kJsonDepthMax.
 std::optional<Json> parse_json(std::string_view text);
 
 Json to_json(const telemetry::Event& event);

@@ -13,7 +13,7 @@ namespace softib::server {
 
 class MappedArena {
   public:
-    /// The error is a sentence for the client.
+    /// Asks the daemon for its arena and maps it. The error is a sentence for the client.
     static std::expected<MappedArena, std::string> open(const Connection& daemon);
     MappedArena(MappedArena&& other) noexcept;
     MappedArena& operator=(MappedArena&&) = delete;

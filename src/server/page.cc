@@ -11,7 +11,7 @@ namespace softib::server {
 namespace {
 
 constexpr std::size_t kFileMax = std::size_t{4} << 20;
-// Nothing but the server itself, and no script or style inside the document.
+// The page may load only from this server, and may have no script or style inside the document.
 constexpr char kContentPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Answers with the files of the web page (src/page), which are inside the program.
+// Serves the files of the web page (src/page), which are built into the program.
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace softib::server {
 
-/// Returns std::nullopt if the path is none of the page's: "/", or "/page/NAME".
+/// Answers "/" and "/page/NAME". Returns std::nullopt for other paths.
 std::optional<Response> page_response(const Request& request);
 
 }  // namespace softib::server

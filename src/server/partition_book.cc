@@ -10,7 +10,7 @@ namespace softib::server {
 namespace {
 
 constexpr std::string_view kMark = "# What follows was asked for over HTTP.\n";
-/// What holds in a fabric without a file: everybody is a full member of the default partition.
+/// The partitions of a fabric without a file: all ports are full members of the default partition.
 constexpr std::string_view kWithoutFile = "Default=0x7fff, ipoib : ALL=full ;\n";
 
 std::string refusal(const sm::PartitionError& error) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Partitions that clients of UFM's interface change. What an operator wrote into partitions.conf
-// stays as it is; what clients ask for stands behind it, below a line of its own. Both together are
-// what the subnet manager reads (core/sm/partitions.h), where the last rule for a port counts.
+// Partitions that clients of UFM's interface change. The part of partitions.conf that an operator
+// wrote stays as it is; the clients' part follows below a marker line. The subnet manager reads
+// both (core/sm/partitions.h), and the last rule for a port counts.
 
 #include <cstdint>
 #include <expected>
@@ -20,8 +20,8 @@ namespace softib::server {
 /// A partition of the clients' part.
 struct BookedPartition {
     bool ipoib = false;
-    bool index0 = false;  ///< Its key stands first in the tables of its members.
-    std::map<std::uint64_t, bool> members{};  ///< By port GUID: whether it is a full member.
+    bool index0 = false;  ///< Whether its P_Key is at index 0 of its members' tables.
+    std::map<std::uint64_t, bool> members{};  ///< Port GUIDs; true for a full member.
 };
 
 class PartitionBook {
@@ -29,15 +29,16 @@ class PartitionBook {
     /// Reads a partitions.conf. The error names its line.
     static std::expected<PartitionBook, std::string> parse(std::string_view text);
 
-    /// Returns the text of all, and of the clients' part alone.
+    /// Returns the whole partitions.conf.
     std::string text() const;
+    /// Returns the clients' part alone.
     std::string booked_text() const;
-    /// Replaces the clients' part by what booked_text() returned once.
+    /// Replaces the clients' part by a text that booked_text() has returned.
     std::expected<void, std::string> take_booked(std::string_view text);
     std::map<std::uint16_t, BookedPartition>& booked() { return booked_; }
-    /// Returns what the subnet manager makes of it: operator's part and clients' part together.
+    /// Returns the partitions of both parts together, as they were parsed.
     const std::vector<sm::Partition>& all() const { return all_; }
-    /// Whether the operator's part makes this port a member.
+    /// Returns whether the operator's part makes this port a member.
     bool is_operators(PKey pkey, Guid port) const;
 
   private:

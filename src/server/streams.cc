@@ -47,7 +47,7 @@ void Subscriber::push(const MessageText& message) {
         const bool full =
             queue_.size() >= kQueued || queued_bytes_ + message->size() > kQueuedBytes;
         if (full && !queue_.empty()) {
-            queue_.clear();  // What is left would make no sense without what was lost.
+            queue_.clear();  // The client must load everything anew, so these are of no use.
             queued_bytes_ = 0;
             lagged_ = true;
         }

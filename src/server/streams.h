@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Streams of server-sent events. Everybody gets the same messages; each client has a queue of its
-// own with a bound. A client that does not read loses messages and is told to load all anew
-// ("resync"); nobody waits for it.
+// Streams of server-sent events. All clients get the same messages. Each client has a queue of
+// limited size: a client that does not read loses messages, without delay for others, and is told
+// to load everything anew ("resync").
 //
 // Thread rule: any thread may call anything.
 
@@ -24,12 +24,12 @@ using MessageText = std::shared_ptr<const std::string>;
 /// One client.
 class Subscriber {
   public:
-    /// Most that waits for a client. A switch that dies makes some hundred short messages at once;
-    /// a large fabric's samples are long, and clients share their texts.
+    /// Limits of a client's queue. A switch that dies makes some hundred short messages at once;
+    /// samples of a large fabric are long, but clients share their texts.
     static constexpr std::size_t kQueued = 4096;
     static constexpr std::size_t kQueuedBytes = std::size_t{8} << 20;
 
-    /// Waits for a message. Returns nullptr if none came in this time, or the stream is over.
+    /// Waits for a message, at most this long. Returns nullptr if none came, or the stream is over.
     MessageText wait(std::chrono::milliseconds patience);
     bool over() const;
 
@@ -50,13 +50,13 @@ class Streams {
   public:
     explicit Streams(std::size_t most) : most_(most) {}
 
-    /// Adds a client that has seen messages up to number `seen`; those after it come first, or a
-    /// resync if they are forgotten. Returns nullptr if there are too many clients.
+    /// Adds a client. If it has seen messages up to number `seen`, it gets those after it first, or
+    /// a resync if they are no longer kept. Returns nullptr if there are too many clients.
     std::shared_ptr<Subscriber> subscribe(std::optional<std::uint64_t> seen);
     void unsubscribe(const std::shared_ptr<Subscriber>& subscriber);
     /// Sends an event of this name and number, with data of one line.
     void publish(std::uint64_t number, std::string_view event, std::string_view data);
-    /// Ends all streams, and takes no more.
+    /// Ends all streams, and accepts no new ones.
     void stop();
     std::size_t clients() const;
 

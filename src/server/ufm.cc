@@ -55,7 +55,8 @@ telemetry::Severity severity_of(std::string_view name) {
     return kInfo;
 }
 
-/// A port that is isolated, by the name that clients know; it may have left the fabric since.
+/// Returns an isolated port as JSON, by the name that clients know. The port may have left the
+/// fabric since.
 Json unhealthy_json(const telemetry::Inventory& inventory, const std::string& name,
                     std::int64_t since_us) {
     const auto port = inventory.find_port(name);
@@ -159,7 +160,7 @@ Response Ufm::app(const Request& request, const Path& path) {
             to_text({{"ufm_release_version", config_.version}, {"product", "softib"}}));
     }
     if (what == "tokens" && request.method == "POST") {
-        // Whoever comes here has brought it: clients want it back in their own words.
+        // The client has already sent the token, since it got here, but expects it in the answer.
         return Response::json(to_text({{"access_token", config_.token}}));
     }
     if (what == "events") {
@@ -227,7 +228,8 @@ Response Ufm::external_event(const Request& request) {
     return Response::json("{}");
 }
 
-/// A port that is isolated is taken out of the fabric: its cable is down until it is healthy again.
+/// Lists isolated ports, or changes them. The cable of an isolated ("unhealthy") port is down until
+/// the port is set healthy again.
 Response Ufm::unhealthy_ports(const Request& request) {
     const std::lock_guard lock(mutex_);
     const auto snapshot = config_.collector->snapshot();
@@ -299,7 +301,7 @@ std::vector<std::string> Ufm::restore() {
             failed.push_back(fmt::format("port {} is not isolated: {}", name, refusal->body));
         }
     }
-    // A fabric that was ended took the file along.
+    // If the fabric was ended, the file was removed with its directory, so it is written again.
     if (state_ != ClientState{} && !save_client_state(config_.state_file, state_)) {
         failed.push_back(fmt::format("{} cannot be written", config_.state_file));
     }
@@ -340,7 +342,7 @@ Response Ufm::actions(const Request& request, const Path& path) {
                                             action));
 }
 
-/// All ports of devices become unhealthy, or healthy again; the answer is a job that is done.
+/// Sets all ports of devices unhealthy, or healthy again. Answers with a job that is already done.
 Response Ufm::mark_devices(const Json& body, const std::string& action) {
     const auto named = body.find("object_ids");
     const auto ids = named == body.end() ? std::nullopt : texts_of(*named);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// UFM's REST tree, as its clients in the field use it: below /ufmRest, /ufmRestV2, /ufmRestV3,
-// /ufmRestKrb, and without a prefix for plug-ins. Names of fields are UFM's.
+// The part of UFM's REST tree that its clients in the field use: below /ufmRest, /ufmRestV2,
+// /ufmRestV3, /ufmRestKrb, and without a prefix for plug-ins. Names of fields are UFM's.
 //
 // Thread rule: any thread may call handle().
 
@@ -25,8 +25,8 @@ namespace softib::server {
 struct UfmConfig {
     telemetry::Collector* collector = nullptr;
     Controls* controls = nullptr;
-    std::string dir;         ///< Of a fabric of ours, for jobs on it; empty: there are none to see.
-    std::string state_file;  ///< What clients asked for; empty: it is kept in memory alone.
+    std::string dir;         ///< The directory of a softib fabric, to find jobs; empty: none.
+    std::string state_file;  ///< The file of the client state; empty: it is kept in memory only.
     std::string token;
     std::string version;
 };
@@ -36,8 +36,8 @@ class Ufm {
     explicit Ufm(UfmConfig config)
         : config_(std::move(config)), state_(load_client_state(config_.state_file)) {}
 
-    /// Gives a fabric that has come, or come back, what clients had asked for. Returns what could
-    /// not be done.
+    /// Applies what clients had asked for (client_state.h) to a fabric that has been started, or
+    /// started again. Returns a sentence for each thing that could not be done.
     std::vector<std::string> restore();
     Response handle(const Request& request, std::vector<std::string_view> path);
 
@@ -51,10 +51,10 @@ class Ufm {
     Response unhealthy_ports(const Request& request);
     Response actions(const Request& request, const Path& path);
     Response mark_devices(const Json& body, const std::string& action);
-    /// Returns the refusal.
+    /// Isolates a port, or takes it back. Returns the error response if that fails.
     std::optional<Response> set_health(const telemetry::Inventory& inventory,
                                        const std::string& name, bool healthy);
-    /// Writes the state down; returns the response if that was possible.
+    /// Saves the client state. Returns `response`, or an error response if that fails.
     Response saved(Response response) const;
 
     // ufm_reports.cc
@@ -95,18 +95,20 @@ class Ufm {
     std::optional<std::string> restore_partitions();
 
     UfmConfig config_;
-    std::mutex mutex_;  ///< For all below, and for changes of partitions.
+    std::mutex mutex_;  ///< Guards the members below, and changes of partitions.
     ClientState state_;
     std::map<std::uint64_t, Report> reports_;
     std::uint64_t next_report_ = 1;
 };
 
-// What several of its files need.
-std::string ufm_guid(Guid guid);  ///< Without 0x.
+// Functions that several of the files ufm*.cc use.
+
+std::string ufm_guid(Guid guid);  ///< Returns the GUID without 0x.
+/// Returns UFM's name of a port: GUID_N.
 std::string ufm_port_name(const telemetry::Inventory& inventory, std::uint32_t port);
-/// Returns whether a list of port or system names (by commas) has this one; an empty list has all.
+/// Returns whether a list of names, separated by commas, has this one; an empty list has all.
 bool is_listed(std::string_view list, std::string_view name);
-/// Returns texts of a JSON list, or the one text; std::nullopt: it is neither.
+/// Returns the texts of a JSON list, or a single text as a list; std::nullopt if it is neither.
 std::optional<std::vector<std::string>> texts_of(const Json& json);
 
 }  // namespace softib::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Partitions of UFM's tree. A change is in all ports when its answer comes.
+// Partitions of UFM's tree. When the answer to a change comes, all ports have the change.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::optional<std::uint16_t> parse_pkey(std::string_view text) {
     return good ? std::optional(static_cast<std::uint16_t>(value & kKeyMask)) : std::nullopt;
 }
 
-/// Returns the GUID of an HCA's port; a node's GUID means its port.
+/// Reads the GUID of an HCA's port; the GUID of an HCA stands for its port.
 std::optional<Guid> parse_guid(const Inventory& inventory, std::string_view text) {
     std::uint64_t value = 0;
     text.remove_prefix(text.starts_with("0x") ? 2 : 0);
@@ -79,7 +79,7 @@ std::vector<std::string> guids_of_hosts(const Inventory& inventory,
 
 }  // namespace
 
-/// Reads, changes and writes the partitions of a fabric.
+/// Reads the partitions of a fabric, changes them by `change`, and writes them.
 template <typename Change>
 Response Ufm::change_book(Change&& change) {
     if (config_.controls == nullptr) {
@@ -186,7 +186,8 @@ Response Ufm::list_pkeys(const Request& request, const Path& path) {
         }()));
     }
     const auto one = all.find(fmt::format("{:#x}", *wanted));
-    return Response::json(one == all.end() ? "{}" : to_text(*one));  // {}: it is not there.
+    // UFM's answer for a P_Key that does not exist is {}.
+    return Response::json(one == all.end() ? "{}" : to_text(*one));
 }
 
 Response Ufm::change_pkey(const Request& request, bool replaces) {

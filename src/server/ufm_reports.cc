@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reports, validation tests, comparisons of topologies, and jobs of UFM's tree. A report is done
-// when its answer comes; clients that ask for its job see it completed.
+// Reports, validation tests, comparisons of topologies, and jobs of UFM's tree. A report is made
+// before its request is answered; a client that asks for its job sees it completed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ constexpr std::string_view kTopologyFile = "fabric.topo";
 constexpr char kCompleted[] = "Completed";
 constexpr char kWithErrors[] = "Completed With Errors";
 
-/// UFM's validation tests that we can do, and which of the health checks each is; "": one of ours.
+/// A validation test of UFM that this server can do, and the health check that it runs; a test
+/// without one is done in this file.
 struct Validation {
     std::string_view test;
     std::string_view check;
@@ -39,7 +40,7 @@ constexpr std::array<Validation, 7> kValidations{{{"CheckLids", "lids"},
                                                   {"CheckDuplicateNodes", ""},
                                                   {"CheckDuplicateGuids", ""}}};
 
-/// Names or GUIDs that several nodes have.
+/// Checks for names or GUIDs that several nodes have.
 Check check_duplicates(const Inventory& inventory, bool by_name) {
     Check check{"duplicates", telemetry::Severity::kInfo, "every node has its own", {}};
     std::map<std::string, std::size_t> count;
@@ -130,7 +131,7 @@ Response Ufm::reports(const Request& request, const Path& path) {
     return Response::json(to_text(report->second.result));
 }
 
-/// ?parent_id=N lists what a test found, one job for each object.
+/// Answers with jobs. ?parent_id=N lists what a test found, one job for each object.
 Response Ufm::jobs(const Request& request, const Path& path) {
     if (request.is_write()) {
         return Response::error(405, "jobs can only be looked at");
@@ -197,7 +198,8 @@ Response Ufm::validation(const Request& request, const Path& path) {
     return Response::accepted(to_text(Json(fmt::format("/ufmRest/jobs/{}", id))));
 }
 
-/// The topology as ibnetdiscover writes it, and the comparison with one that a client sends.
+/// Answers with the topology as ibnetdiscover writes it, or compares it with one that a client
+/// sends.
 Response Ufm::topology(const Request& request, const Path& path) {
     const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
     const auto snapshot = config_.collector->snapshot();

@@ -24,7 +24,7 @@ std::string host_name(const Node& node) {
     return node.name.substr(0, node.name.find('/'));
 }
 
-/// The worst of the alarms at an object.
+/// Returns the worst severity of the alarms at an object.
 std::string severity_at(const std::vector<telemetry::Event>& alarms, std::string_view object) {
     telemetry::Severity worst = telemetry::Severity::kInfo;
     for (const telemetry::Event& alarm : alarms) {
@@ -220,12 +220,13 @@ Response Ufm::links(const Request& request) const {
             list.push_back(link_json(*snapshot, alarms, i, peer));
         }
     }
-    // Clients that ask for a page want it in an envelope; one page has all.
+    // A client that asks for a page expects the list in an envelope; one page has all.
     const bool paged = !request.parameter("page_number").empty();
     return Response::json(to_text(paged ? Json{{"data", std::move(list)}} : list));
 }
 
-/// A node is one part: nothing in it can be taken out or reports for itself.
+/// Answers with the modules of systems. Each node is one module, since it has no parts that could
+/// be taken out or that report for themselves.
 Response Ufm::modules() const {
     const auto snapshot = config_.collector->snapshot();
     const auto alarms = config_.collector->alarms();
@@ -250,7 +251,7 @@ Response Ufm::modules() const {
     return Response::json(to_text(list));
 }
 
-/// One group per tier of the tree.
+/// Answers with groups of systems, one for each tier of the tree.
 Response Ufm::groups() const {
     const auto snapshot = config_.collector->snapshot();
     std::map<std::uint32_t, Json> tiers;

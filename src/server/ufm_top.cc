@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The busiest of UFM's tree: devices and ports by bandwidth, by congestion, or by alarms.
+// The rankings of UFM's tree: devices and ports by bandwidth, congestion or alarms.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Ranked {
     double value = 0;
 };
 
-/// The first `most`, the largest first; those with nothing at all are left out.
+/// Returns the `most` largest, the largest first. Those whose value is 0 are left out.
 Json ranked(std::vector<Ranked> all, std::uint64_t most) {
     std::erase_if(all, [](const Ranked& one) { return one.value <= 0; });
     std::ranges::sort(all, [](const Ranked& a, const Ranked& b) {
@@ -39,10 +39,11 @@ Json ranked(std::vector<Ranked> all, std::uint64_t most) {
     return list;
 }
 
-/// One way to look at ports: what is sent or received, or how long somebody waited with it.
+/// A value by which ports are ranked: data that was sent or received, or the time that the sender
+/// waited for credits.
 struct Mode {
     const char* name;
-    bool sums;  ///< What a device has is the sum of its ports, not the largest.
+    bool sums;  ///< Whether the value of a device is the sum of its ports', not the largest.
     double (*value)(const Snapshot& snapshot, std::uint32_t port);
 };
 double sent(const Snapshot& snapshot, std::uint32_t port) {
@@ -54,7 +55,8 @@ double received(const Snapshot& snapshot, std::uint32_t port) {
 double waited(const Snapshot& snapshot, std::uint32_t port) {
     return double{snapshot.rates[port].wait_share};
 }
-/// Who sends to this port waits at the other end of its cable.
+/// Returns the part of the time that the port at the other end of the cable waited to send to this
+/// port.
 double kept_waiting(const Snapshot& snapshot, std::uint32_t port) {
     const std::uint32_t peer = snapshot.inventory->ports[port].peer;
     return peer < snapshot.rates.size() ? waited(snapshot, peer) : 0;
@@ -111,8 +113,8 @@ Json by_alarms(const Inventory& inventory, const std::vector<telemetry::Event>& 
 
 }  // namespace
 
-/// ?object=servers|switches&attr=bw|cong|alarms&members=N. Bandwidth is in bytes per second,
-/// congestion the part of the time that a port waited for credits.
+/// Answers ?object=servers|switches&attr=bw|cong|alarms&members=N. Bandwidth is in bytes per
+/// second; congestion is the part of the time that a port waited for credits.
 Response Ufm::top(const Request& request) const {
     const std::string_view object = request.parameter("object");
     const std::string_view attr =

@@ -74,7 +74,7 @@ class TlsWire final : public Wire {
     static int limited(std::size_t size) {
         return static_cast<int>(std::min<std::size_t>(size, 1 << 20));
     }
-    /// Repeats a call until it has done something, or the time is over.
+    /// Repeats a call of OpenSSL until it has done something, or the time is over.
     template <typename Call>
     ssize_t go_on(std::chrono::steady_clock::time_point end, Call&& call) {
         while (true) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The bytes of one HTTP connection: plain or TLS. Reads and writes wait for a bounded time.
+// The bytes of one HTTP connection, plain or TLS. Reads and writes have a time limit.
 
 #include <chrono>
 #include <cstddef>
@@ -18,16 +18,18 @@ class Wire {
     Wire& operator=(const Wire&) = delete;
     virtual ~Wire() = default;
 
-    /// Returns the number of bytes; 0 at the end, -1 if none came in this time or the wire broke.
+    /// Reads bytes, and returns how many; 0 at the end of the stream, -1 if none came in this time
+    /// or the connection broke.
     virtual ssize_t read(char* bytes, std::size_t size, std::chrono::milliseconds patience) = 0;
-    /// Returns how many were taken; -1 if none were in this time, or the wire broke.
+    /// Writes bytes, and returns how many were taken; -1 if none were taken in this time, or the
+    /// connection broke.
     virtual ssize_t write(const char* bytes, std::size_t size,
                           std::chrono::milliseconds patience) = 0;
-    /// Returns whether a read would return something, within this time.
+    /// Waits, at most this long, until a read would return at once. Returns whether it would.
     virtual bool wait_readable(std::chrono::milliseconds patience) = 0;
 };
 
-/// Owns the socket.
+/// Returns a wire without TLS, which owns the socket.
 std::unique_ptr<Wire> plain_wire(int fd);
 
 /// The certificate and key of a server.
@@ -39,7 +41,8 @@ class TlsContext {
     TlsContext(const TlsContext&) = delete;
     TlsContext& operator=(const TlsContext&) = delete;
 
-    /// Owns the socket. Returns nullptr if the client does not shake hands in this time.
+    /// Does the TLS handshake. Returns a wire that owns the socket; nullptr if the client does not
+    /// finish the handshake in this time.
     std::unique_ptr<Wire> accept(int fd, std::chrono::milliseconds patience);
 
   private:

@@ -26,8 +26,8 @@ bool is_cabled(const live::SwitchPortRecord& port) {
     return port.peer_port != 0;
 }
 
-/// Calls for each cabled port of the arena, in the order of the inventory: those of HCAs, then
-/// those of switches.
+/// Calls one of the functions for each cabled port of the arena, in the order of the inventory:
+/// first the ports of HCAs, then those of switches.
 template <typename OfHca, typename OfSwitch>
 void for_each_port(const live::Arena& arena, OfHca&& of_hca, OfSwitch&& of_switch) {
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
@@ -45,7 +45,8 @@ void for_each_port(const live::Arena& arena, OfHca&& of_hca, OfSwitch&& of_switc
     }
 }
 
-/// The generation's speed, and what a fault of the cable left of it.
+/// Returns a port with the speed of its generation, and with the lower rate that a fault of the
+/// cable sets (softib fault --rate).
 Port port_of(std::uint32_t node, std::uint32_t number, std::uint8_t generation,
              const live::LinkFaults& faults) {
     const topo::LinkSpeed speed = topo::link_speed(static_cast<topo::Generation>(generation));
@@ -108,7 +109,7 @@ Inventory read_inventory(const live::Arena& arena) {
     Inventory inventory;
     inventory.fabric = arena.header->fabric_name;
     add_nodes(arena, inventory);
-    // Where the port of an HCA, or of a row in the table of switch ports, stands in the inventory.
+    // Index in the inventory of each HCA's port, and of each row in the table of switch ports.
     std::vector<std::uint32_t> of_hca(arena.header->hcas, kNoIndex);
     std::vector<std::uint32_t> of_port(arena.header->switch_ports, kNoIndex);
     const auto add = [&](std::uint32_t node, Port port) {

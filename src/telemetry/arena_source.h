@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Reads a running fabric of ours: the daemon settles the totals, the arena has them. The daemon
-// does nothing else for it, so that telemetry costs programs nothing.
+// Reads a running softib fabric. The daemon brings the totals of ports in the arena up to date
+// ("settles" them), and this source reads them from the arena, mapped read-only. Programs on the
+// fabric do nothing for it.
 //
 // Thread rule: one thread.
 
@@ -13,7 +14,7 @@ namespace softib::telemetry {
 
 class ArenaSource final : public Source {
   public:
-    /// The directory of the fabric, which need not be up yet.
+    /// `dir`: the directory of the fabric, which need not be up yet.
     explicit ArenaSource(std::string dir);
     ~ArenaSource() override;
 
@@ -29,15 +30,15 @@ class ArenaSource final : public Source {
     std::string dir_;
     live::Arena arena_{};
     int daemon_ = -1;
-    std::uint64_t instance_ = 0;     ///< Of the arena that the inventory is of.
-    std::uint64_t generation_ = 0;   ///< Of its routes.
-    std::uint64_t next_notice_ = 0;  ///< The first that was not taken yet.
+    std::uint64_t instance_ = 0;     ///< Instance of the arena that inventory_ was made from.
+    std::uint64_t generation_ = 0;   ///< Route generation when inventory_ was last compared.
+    std::uint64_t next_notice_ = 0;  ///< Number of the first notice that was not read yet.
     std::shared_ptr<const Inventory> inventory_;
 };
 
-/// Makes the inventory of an arena.
+/// Returns the inventory of the fabric in an arena.
 Inventory read_inventory(const live::Arena& arena);
-/// Reads states and settled totals of the ports of that inventory.
+/// Returns the states and settled totals of all ports, in the order of read_inventory().
 Sample read_sample(const live::Arena& arena);
 
 }  // namespace softib::telemetry

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The two clocks of telemetry: one that nobody sets, for rates, and that of the wall, for stamps.
+// The two clocks of telemetry: a monotonic one, for rates, and that of the day (since 1970), for
+// time stamps.
 
 #include <cstdint>
 #include <ctime>

@@ -13,9 +13,9 @@ namespace softib::telemetry {
 
 namespace {
 
-constexpr std::int64_t kClockStepUs = 2'000'000;  // Less is the clock being adjusted.
+constexpr std::int64_t kClockStepUs = 2'000'000;  // A smaller step is an adjustment (NTP).
 
-/// Whether every reading after `before` counts on from it: same ports in the same places.
+/// Returns whether a reading can be compared with the snapshot before it: it has as many ports.
 bool goes_on(const Snapshot& before, const Reading& now) {
     return before.number != 0 && before.sample.counts.size() == now.sample.counts.size();
 }
@@ -32,7 +32,7 @@ std::shared_ptr<Snapshot> Collector::failed(const Snapshot& before, std::string 
     return next;
 }
 
-/// A reading with all notices since the last step.
+/// Reads the source. The reading has all notices since the last step, also those of fresh().
 std::expected<Reading, std::string> Collector::read() {
     const std::lock_guard lock(source_mutex_);
     auto reading = source_->read();
@@ -60,7 +60,7 @@ std::shared_ptr<const Snapshot> Collector::fresh() {
     }
     auto reading = source_->read();
     if (!reading) {
-        return last;  // The next step tells.
+        return last;  // The next step will report the trouble.
     }
     std::ranges::move(reading->notices, std::back_inserter(notices_));
     auto now = std::make_shared<Snapshot>();
@@ -93,7 +93,7 @@ std::shared_ptr<const Snapshot> Collector::step() {
     }
     if (goes_on(*before, *reading) && reading->sample.time_ns == before->sample.time_ns &&
         before->trouble.empty()) {
-        return before;  // A recording has nothing new.
+        return before;  // The source is a recording that has nothing new.
     }
     next = std::make_shared<Snapshot>();
     next->number = before->number + 1;

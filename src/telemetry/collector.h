@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Reads a source again and again, and keeps the last snapshot and the events for whoever shows
-// them.
+// Reads a source again and again, and keeps the last snapshot and the events, for servers and
+// commands that show them.
 //
-// Between two steps fresh() reads a source that is quick once more, so that a client that counts by
-// the time of its question (Prometheus) gets the numbers of that time.
+// Between two steps fresh() reads a quick source once more: a client such as Prometheus takes the
+// time of its request for the time of the numbers, and so gets the numbers of that time.
 //
-// Thread rule: step() belongs to one thread; all else may be called by any.
+// Thread rule: step() and has_more() belong to one thread; any thread may call the others.
 
 #include <functional>
 #include <memory>
@@ -23,21 +23,23 @@ class Collector {
   public:
     Collector(std::unique_ptr<Source> source, std::vector<Rule> rules);
 
-    /// Reads the source once. A source that cannot be read becomes an alarm, and is tried again by
-    /// the next call.
+    /// Reads the source once, and returns the new snapshot. A source that cannot be read raises an
+    /// alarm, and the next call tries again.
     std::shared_ptr<const Snapshot> step();
 
+    /// Returns the snapshot of the last step.
     std::shared_ptr<const Snapshot> snapshot() const;
-    /// Returns counters of now, without events, where the source is quick; else the last snapshot.
-    /// Several questions within kFreshNs share a reading.
+    /// Returns a snapshot with the counters of now, and rates of zero, if the source is quick; else
+    /// the last snapshot. Calls within kFreshNs share a reading.
     std::shared_ptr<const Snapshot> fresh();
     Pace pace() const { return source_->pace(); }
-    /// Whether the next step() need not wait for the next second. For the thread of step().
+    /// Returns whether step() may be called again at once, without waiting for the next second.
     bool has_more() const { return source_->has_more(); }
     std::vector<Event> events() const;
     std::vector<Event> alarms() const;
+    /// Returns the events that changed after `revision` (Event::revision).
     std::vector<Event> events_since(std::uint64_t revision) const;
-    /// Changes the book of events.
+    /// Calls `change` with the event book, under its lock.
     void with_events(const std::function<void(EventBook&)>& change);
 
   private:
@@ -47,14 +49,15 @@ class Collector {
     std::shared_ptr<Snapshot> failed(const Snapshot& before, std::string trouble);
 
     std::unique_ptr<Source> source_;
-    std::mutex source_mutex_;      ///< For readings of the source, and for the next two.
-    std::vector<Notice> notices_;  ///< That came between two steps.
+    std::mutex source_mutex_;      ///< Guards source_, notices_ and fresh_.
+    std::vector<Notice> notices_;  ///< Notices that fresh() has read, for the next step.
     std::shared_ptr<const Snapshot> fresh_;
     Watch watch_;
-    mutable std::mutex mutex_;  ///< For the next two. Taken after source_mutex_.
+    mutable std::mutex mutex_;  ///< Guards last_ and book_. Taken after source_mutex_.
     std::shared_ptr<const Snapshot> last_ = std::make_shared<const Snapshot>();
     EventBook book_;
-    std::int64_t clock_offset_us_ = 0;  ///< Of the wall's clock to the other; 0: not known yet.
+    /// The clock of the day less the monotonic clock; 0: not known yet.
+    std::int64_t clock_offset_us_ = 0;
 };
 
 }  // namespace softib::telemetry

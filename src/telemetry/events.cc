@@ -31,7 +31,7 @@ Event* EventBook::find(std::string_view kind, std::string_view object) {
 
 std::uint64_t EventBook::raise(Report report, std::int64_t now_us) {
     Event* const known = find(report.kind, report.object);
-    // A clock that was set back makes no event older than it is.
+    // If the clock was set back, the difference is negative, and the event counts as recent.
     const bool again = known != nullptr && (known->active || now_us - known->last_us < kSameForUs);
     if (again) {
         known->last_us = now_us;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What happened in a fabric, and what is wrong with it now. An event is something that was seen
-// once or several times at one object; an alarm is an event that goes on until it is cleared.
+// Events and alarms of a fabric. An event is something that was seen once or several times at one
+// object (a port, a node, the fabric). An alarm is an event that stays active until it is cleared.
 // Events of the same kind at the same object within a minute are one event with a count.
 
 #include <cstdint>
@@ -19,7 +19,8 @@ const char* to_string(Severity severity);  ///< "Info", "Warning", "Minor", "Cri
 
 struct Event {
     std::uint64_t id = 0;
-    std::uint64_t revision = 0;  ///< Grows with each change of any event: what a client asks by.
+    /// The book's revision when this event last changed. A client asks for what changed after one.
+    std::uint64_t revision = 0;
     Severity severity{};
     std::string kind;      ///< "link_down"
     std::string category;  ///< "link", "node", "manager", "threshold", "telemetry", "external"
@@ -28,8 +29,8 @@ struct Event {
     std::int64_t first_us = 0;
     std::int64_t last_us = 0;
     std::uint64_t count = 1;
-    bool alarm = false;   ///< It goes on,
-    bool active = false;  ///< and still does.
+    bool alarm = false;   ///< Whether the event is an alarm.
+    bool active = false;  ///< Whether the alarm has not been cleared yet.
 };
 
 class EventBook {
@@ -37,7 +38,7 @@ class EventBook {
     static constexpr std::size_t kKept = 10'000;
     static constexpr std::int64_t kSameForUs = 60'000'000;
 
-    /// What is new of an event; the book knows the rest.
+    /// The part of an event that its reporter provides; the book adds the rest.
     struct Report {
         Severity severity{};
         std::string kind;
@@ -46,19 +47,21 @@ class EventBook {
         std::string text;
         bool alarm = false;
     };
-    /// Something was seen. Returns its number.
+    /// Adds something that was seen, or counts it at the event of the same kind and object. Returns
+    /// the event's id.
     std::uint64_t raise(Report report, std::int64_t now_us);
-    /// What was wrong is over. Nothing happens if it was not.
+    /// Makes an alarm inactive. Does nothing if it is not active.
     void clear(std::string_view kind, std::string_view object, std::int64_t now_us);
     bool is_active(std::string_view kind, std::string_view object) const;
-    /// Forgets an event. Returns false if there is none of this number.
+    /// Forgets an event. Returns false if there is none with this id.
     bool remove(std::uint64_t id);
 
     const std::deque<Event>& events() const { return events_; }  ///< The oldest first.
-    std::vector<Event> alarms() const;                           ///< Those that are active.
+    std::vector<Event> alarms() const;                           ///< The alarms that are active.
+    /// Returns the events whose revision is greater than this one.
     std::vector<Event> changed_since(std::uint64_t revision) const;
     std::uint64_t revision() const { return revision_; }
-    /// Begins with what an earlier process had written down, the oldest first.
+    /// Takes the events that an earlier process has saved, the oldest first.
     void restore(std::vector<Event> events);
 
   private:
@@ -67,8 +70,8 @@ class EventBook {
     Event* find(std::string_view kind, std::string_view object);
 
     std::deque<Event> events_;
-    std::map<Key, std::uint64_t, std::less<>>
-        last_;  ///< Number of the last of its kind and object.
+    /// Id of the last event of a kind at an object.
+    std::map<Key, std::uint64_t, std::less<>> last_;
     std::uint64_t next_id_ = 1;
     std::uint64_t revision_ = 0;
 };

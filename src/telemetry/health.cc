@@ -16,7 +16,7 @@ bool is_active(PortState state) {
     return state == PortState::kActive || state == PortState::kActiveDefer;
 }
 
-/// Collects the ports that fail a test, and says how many of how many.
+/// Returns a check of all ports: the ports that fail a test, and how many of how many they are.
 template <typename Fails>
 Check check_ports(const Snapshot& snapshot, std::string name, Severity severity, const char* wrong,
                   const char* right, Fails&& fails) {
@@ -111,7 +111,7 @@ std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Even
                                      return inventory.ports[i].active_mbps <
                                             inventory.ports[i].nominal_mbps;
                                  }));
-    if (inventory.virtual_step_ns == 0) {  // Simulations do not tell their LIDs.
+    if (inventory.virtual_step_ns == 0) {  // Recordings of simulations have no LIDs.
         checks.push_back(check_lids(inventory));
     }
     const auto rate = [&](std::uint32_t i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The health of a fabric as a list of checks, each with a verdict and the objects to look at.
+// The health of a fabric as a list of checks, each with a verdict and the objects that failed it.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace softib::telemetry {
 
 struct Check {
     std::string name;     ///< "links"
-    Severity severity{};  ///< kInfo: all is well.
+    Severity severity{};  ///< kInfo: the check has passed.
     std::string text;     ///< "2 of 40 cabled ports are not active"
     std::vector<std::string> objects;
 
@@ -22,10 +22,10 @@ struct Check {
 
 std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Event>& alarms);
 
-/// Adds what differs from a topology that was saved when all was well.
+/// Checks the fabric against a topology that was saved when all was well.
 Check check_topology(const Inventory& expected, const Inventory& found);
 
-/// Returns the worst severity.
+/// Returns the worst severity among the checks.
 Severity worst(const std::vector<Check>& checks);
 
 }  // namespace softib::telemetry

@@ -27,7 +27,7 @@ std::optional<std::uint32_t> port_of(const Inventory& inventory, const Node& nod
     return std::nullopt;
 }
 
-/// A port's place that does not depend on how an inventory numbers nodes.
+/// The identity of a port, which does not depend on an inventory: node GUID and port number.
 using Place = std::pair<std::uint64_t, std::uint8_t>;
 
 Place place_of(const Inventory& inventory, std::uint32_t port) {
@@ -68,7 +68,7 @@ void compare_cables(const Inventory& expected, const Inventory& found,
     for (const auto& [place, old_port] : before) {
         const std::uint32_t old_peer = expected.ports[old_port].peer;
         if (old_peer == kNoIndex || place_of(expected, old_peer) < place) {
-            continue;  // Each cable once.
+            continue;  // Each cable is compared once.
         }
         const auto here = now.find(place);
         const bool cabled = here != now.end() && found.ports[here->second].peer != kNoIndex;
@@ -174,7 +174,7 @@ void assign_tiers(Inventory& inventory) {
         }
     }
     for (Node& node : inventory.nodes) {
-        node.tier = node.tier == kNoIndex ? 1 : node.tier;  // No host is in reach.
+        node.tier = node.tier == kNoIndex ? 1 : node.tier;  // No HCA can be reached from it.
     }
 }
 

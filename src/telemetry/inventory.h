@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The nodes and cabled ports of a fabric, as telemetry numbers them. An inventory is a value:
-// whoever finds that something in it changed makes a new one with another revision.
+// The nodes and cabled ports of a fabric, as telemetry numbers them. An inventory is a value: a
+// source that finds a change makes a new one, with another revision.
 
 #include <cstdint>
 #include <map>
@@ -21,13 +21,13 @@ inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 struct Node {
     Guid guid{};
     Guid system_guid{};
-    std::string name;  ///< "leaf0", "h0/mlx5_0"; of a real fabric its NodeDescription.
+    std::string name;  ///< "leaf0", "h0/mlx5_0"; on real hardware, the NodeDescription.
     topo::NodeKind kind{};
     Lid lid{};
     /// Hops to the nearest HCA: 0 is an HCA, 1 a switch with hosts, and so on.
     std::uint32_t tier = 0;
-    std::uint32_t port_first = 0;  ///< Into Inventory::ports.
-    std::uint32_t port_count = 0;  ///< Those with a cable.
+    std::uint32_t port_first = 0;  ///< Index of the node's first port in Inventory::ports.
+    std::uint32_t port_count = 0;  ///< Number of the node's ports with a cable.
     bool operator==(const Node&) const = default;
 };
 
@@ -37,8 +37,8 @@ struct Port {
     std::uint8_t lanes = 4;
     Guid guid{};
     std::uint32_t peer = kNoIndex;   ///< The port at the other end; kNoIndex: not known.
-    std::uint32_t nominal_mbps = 0;  ///< What its generation has,
-    std::uint32_t active_mbps = 0;   ///< and what it has now.
+    std::uint32_t nominal_mbps = 0;  ///< The best speed that the port supports.
+    std::uint32_t active_mbps = 0;   ///< The speed of the link now.
     std::string speed;               ///< "NDR"
     bool operator==(const Port&) const = default;
 };
@@ -46,40 +46,40 @@ struct Port {
 struct Inventory {
     std::string fabric;
     std::uint64_t revision = 0;
-    /// Of a simulation: how much of its time lies between two readings, which history keeps as one
-    /// second. 0: the fabric has the time of the wall.
+    /// Virtual time between two readings of a simulation, which history keeps as one second. 0 for
+    /// a fabric that runs in real time.
     std::uint64_t virtual_step_ns = 0;
     std::vector<Node> nodes;
-    std::vector<Port> ports;  ///< Those of a node stand together.
+    std::vector<Port> ports;  ///< The ports of a node are next to each other.
 
     const Node& node_of(std::uint32_t port) const { return nodes[ports[port].node]; }
     /// Returns "leaf0:3".
     std::string port_name(std::uint32_t port) const;
     /// Returns the name of the port at the other end, or "-".
     std::string peer_name(std::uint32_t port) const;
-    /// Returns the port of a name ("leaf0:3", "h0/mlx5_0:1") or of UFM's name (GUID_N).
+    /// Returns the port with a name ("leaf0:3", "h0/mlx5_0:1") or with UFM's name for it (GUID_N).
     std::optional<std::uint32_t> find_port(std::string_view name) const;
     std::optional<std::uint32_t> find_node(Guid guid) const;
 };
 
-/// Returns the NodeDescription: that of an HCA of ours is "h0 mlx5_0", as Linux would have it.
+/// Returns the NodeDescription of a node. That of a softib HCA is "h0 mlx5_0", as Linux sets it.
 std::string description_of(const Node& node);
 
-/// Numbers the tiers of nodes whose ports and peers are known.
+/// Sets the tier of every node, by ports and peers, which must be known.
 void assign_tiers(Inventory& inventory);
 
-/// What differs between two inventories, in sentences: nodes and cables that came, went or moved.
+/// One difference between two inventories: a node or a cable that came, went or moved.
 struct Difference {
     enum Kind : std::uint8_t { kNodeGone, kNodeNew, kCableGone, kCableNew, kCableMoved };
     Kind kind{};
-    std::string object;  ///< The node, or the port at one end.
+    std::string object;  ///< The node, or the port at one end of the cable.
     std::string text;
 };
 std::vector<Difference> compare(const Inventory& expected, const Inventory& found);
 
-/// Makes an inventory of a graph, such as one read from ibnetdiscover's output.
+/// Returns the inventory of a graph, such as one read from ibnetdiscover's output.
 Inventory from_graph(const topo::Fabric& fabric);
-/// The same the other way round, to write it down (core/topo/netlist.h).
+/// Returns the graph of an inventory, to write it to a file (core/topo/netlist.h).
 topo::Fabric to_graph(const Inventory& inventory);
 
 }  // namespace softib::telemetry

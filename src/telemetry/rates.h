@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What ports did between two samples: rates, the share of time that a port waited for credits,
-// errors. Counters that went back (a reset, a node that was restarted) count from zero again.
+// Rates of ports between two samples: traffic, errors, and the share of time that a port waited for
+// credits. A counter that went back (a reset, a node that was restarted) is taken to count from
+// zero again.
 
 #include <array>
 #include <cstdint>
@@ -13,24 +14,25 @@
 
 namespace softib::telemetry {
 
-/// Rows of the counter list that count something that went wrong.
+/// The counters of the list that count errors.
 inline constexpr auto kErrorCounters = counters::make_error_counters<std::uint64_t>();
 
-/// Per second, unless it says otherwise.
+/// What a port did, per second unless a field says otherwise.
 struct PortRate {
     float xmit_bytes = 0;
     float rcv_bytes = 0;
     float xmit_packets = 0;
     float rcv_packets = 0;
     float wait_share = 0;  ///< Part of the time that the port had data and no credits, 0 to 1.
-    float errors = 0;      ///< Of all kinds.
+    float errors = 0;      ///< Errors of all kinds.
 };
 
-/// Returns the rates of all ports, in the order of the inventory. Zero where a sample is not fresh.
+/// Returns the rates of all ports, in the order of the inventory; zero for a port that did not
+/// answer.
 std::vector<PortRate> rates_between(const Inventory& inventory, const Sample& before,
                                     const Sample& now);
 
-/// Returns what a counter grew by.
+/// Returns by how much a counter grew.
 constexpr std::uint64_t growth(std::uint64_t before, std::uint64_t now) {
     return now >= before ? now - before : now;
 }
@@ -38,7 +40,7 @@ constexpr std::uint64_t growth(std::uint64_t before, std::uint64_t now) {
 /// Returns the sum of all error counters.
 std::uint64_t errors_of(const PortCounts& counts);
 
-/// Returns the part of the time that a port waited, by the ticks that it counted in a second.
+/// Returns the part of the time that a port waited, from the ticks of XmitWait in a second.
 float wait_share(const Port& port, double ticks_per_second);
 
 /// Returns the load of a port's busier direction as a part of its speed.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a simulation did, in a file that grows while it runs: the inventory of its fabric, and a
-// reading for every step of virtual time. A reading has the ports whose counters or state changed.
+// A recording of a simulation, in a file that grows while the simulation runs: the inventory of its
+// fabric, and a reading for every step of virtual time. A reading has the ports whose counters or
+// state changed.
 //
-// The file begins with kRecordingMagic. Then come frames: kind and length (32 bits each, little
-// endian as all numbers in it), and so many bytes. A frame that is not whole yet is not there yet.
+// The file begins with kRecordingMagic. Then come frames: the kind, the length (32 bits each), and
+// that many bytes. All numbers are little-endian. A reader ignores a frame that is not whole yet.
 
 #include <cstdint>
 #include <cstdio>
@@ -26,15 +27,16 @@ enum class FrameKind : std::uint32_t { kInventory = 1, kSample = 2, kEnd = 3 };
 /// Writes a recording. Thread rule: one thread.
 class RecordingWriter {
   public:
-    /// The error says what cannot be written.
+    /// Makes the file and writes the inventory. The error says what cannot be written.
     static std::expected<RecordingWriter, std::string> create(const std::string& path,
                                                               const Inventory& inventory);
 
-    /// What ports have counted at a virtual time that is later than that of the last call.
+    /// Adds a reading: the counters and states of all ports at a virtual time, which must be later
+    /// than that of the last call.
     std::expected<void, std::string> add(std::uint64_t time_ns,
                                          const std::vector<PortCounts>& counts,
                                          const std::vector<PortState>& states);
-    /// Nothing more will come.
+    /// Marks the recording as complete.
     std::expected<void, std::string> finish();
 
   private:
@@ -56,7 +58,7 @@ class RecordingSource final : public Source {
     explicit RecordingSource(std::string path);
     ~RecordingSource() override;
 
-    /// The next reading; the last one again while there is no other.
+    /// Returns the next reading; the last one again while there is no other.
     std::expected<Reading, std::string> read() override;
     std::string name() const override;
     Pace pace() const override { return Pace::kRecorded; }
@@ -74,9 +76,9 @@ class RecordingSource final : public Source {
 
     std::string path_;
     int fd_ = -1;
-    std::uint64_t at_ = 0;  ///< Bytes that were read.
+    std::uint64_t at_ = 0;  ///< Number of bytes that were read.
     bool more_ = false;
-    std::uint64_t begin_s_ = 0;  ///< Of the wall: when it was opened.
+    std::uint64_t begin_s_ = 0;  ///< When this object was made, in seconds since 1970.
     std::uint64_t samples_ = 0;
     std::shared_ptr<const Inventory> inventory_;
     Sample last_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Numbers and texts in the frames of a recording.
+// Writes and reads numbers and texts in the frames of a recording.
 
 #include <cstdint>
 #include <cstring>
@@ -30,7 +30,8 @@ class FrameWriter {
     std::string bytes_;
 };
 
-/// Reads the same. What lies behind the end is zero, and makes good() false.
+/// Reads what a FrameWriter wrote. A read beyond the end returns zero or an empty text, and makes
+/// good() false.
 class FrameReader {
   public:
     explicit FrameReader(std::string_view bytes) : bytes_(bytes) {}

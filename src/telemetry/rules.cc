@@ -53,7 +53,7 @@ std::string quantities() {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Reads one table of a file.
+/// Reads one [[rule]] table of a file.
 class RuleReader {
   public:
     RuleReader(const toml::table& table, const std::string& file) : table_(table), file_(file) {}
@@ -216,7 +216,7 @@ double value_of(const Rule& rule, const Port& port, const PortRate& rate, const 
     if (rule.quantity == "speed_share") {
         return port.nominal_mbps == 0 ? 1.0 : double(port.active_mbps) / double(port.nominal_mbps);
     }
-    const double bits = 1e6 * double(port.active_mbps) * seconds;  // A wire is never silent.
+    const double bits = 1e6 * double(port.active_mbps) * seconds;  // A link never stops sending.
     const auto errors = growth(before.symbol_errors, now.symbol_errors);
     return bits > 0 ? static_cast<double>(errors) / bits : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Rules that make alarms of numbers. A rule has a quantity, a limit, how long the quantity must be
-// above it, and a severity:
+// Rules that raise an alarm when a number is too large (or too small). A rule has a quantity, a
+// limit, the time that the quantity must be above the limit, and a severity:
 //
 //   [[rule]]
 //   name = "congestion"
@@ -11,9 +11,8 @@
 //   for = 5                       # seconds in a row
 //   severity = "warning"          # info, warning, minor or critical
 //
-// A quantity is a counter of core/counters (its growth per second), or one of those of
-// kOwnQuantities. A file replaces the built-in rules. Errors are sentences that begin with
-// FILE:LINE:COLUMN.
+// A quantity is a counter of core/counters (its growth per second), or one of kOwnQuantities. A
+// file replaces the built-in rules. Errors are sentences that begin with FILE:LINE:COLUMN.
 
 #include <array>
 #include <cstdint>
@@ -27,9 +26,13 @@
 
 namespace softib::telemetry {
 
-/// load: busier direction as a part of the port's speed. errors: of all kinds, per second. ber:
-/// symbol errors per bit that the wire carries. speed_share: the speed as a part of what the port
-/// could have; it is the only one whose alarm is for falling below: its rules have `below`.
+/// The quantities that are no counters:
+/// - load: the busier direction's data rate as a part of the port's speed
+/// - errors: errors of all kinds, per second
+/// - ber: symbol errors per bit on the wire
+/// - xmit_wait_share: the part of the time that the port had data and no credits
+/// - speed_share: the port's speed as a part of the best that it supports; its rules have `below`
+///   in place of `above`, and raise an alarm when it is too small
 inline constexpr std::array<std::string_view, 5> kOwnQuantities{"load", "errors", "ber",
                                                                 "xmit_wait_share", "speed_share"};
 
@@ -37,10 +40,11 @@ struct Rule {
     std::string name;
     std::string quantity;
     double limit = 0;
-    bool is_below = false;  ///< The alarm is for values below the limit.
+    bool is_below = false;  ///< Whether the alarm is for values below the limit.
     std::uint32_t seconds = 1;
     Severity severity = Severity::kWarning;
-    std::size_t counter = SIZE_MAX;  ///< Into kPortCounters; SIZE_MAX: one of ours.
+    /// Index in kPortCounters; SIZE_MAX if the quantity is one of kOwnQuantities.
+    std::size_t counter = SIZE_MAX;
 };
 
 std::vector<Rule> built_in_rules();

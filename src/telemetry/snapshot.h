@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// All that telemetry knows of a fabric at one moment. It is a value that is never changed once it
-// is made: threads share it by pointer.
+// All that telemetry knows of a fabric at one moment. A snapshot never changes once it is made, so
+// that threads can share it by pointer.
 
 #include <cstdint>
 #include <memory>
@@ -14,13 +14,14 @@
 namespace softib::telemetry {
 
 struct Snapshot {
-    std::uint64_t number = 0;    ///< Counts readings, from 1.
-    std::uint64_t instance = 0;  ///< As Reading::instance.
+    std::uint64_t number = 0;    ///< Number of the reading, from 1; 0: there was none yet.
+    std::uint64_t instance = 0;  ///< See Reading::instance.
     std::shared_ptr<const Inventory> inventory = std::make_shared<const Inventory>();
     Sample sample;
     std::vector<PortRate> rates;
     double read_seconds = 0;  ///< How long reading took.
-    /// Why the source could not be read; the rest is then what it said last. Empty: it was read.
+    /// Why the source could not be read; the other fields are then those of the last reading. Empty
+    /// if it was read.
     std::string trouble;
 };
 

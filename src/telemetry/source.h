@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Where telemetry gets its numbers from: the arena of a fabric of ours (arena_source.h), the
-// performance agents of any fabric (mad_source.h), or a recording that a simulation writes
-// (recording_source.h). A reading has the counters of every cabled port at one moment, as totals
-// that only grow.
+// The sources of telemetry's numbers: the arena of a softib fabric (arena_source.h), the
+// performance agents of any subnet (mad/mad_source.h), or a recording that a simulation writes
+// (recording.h). A reading has the counters of every cabled port at one moment, as totals that only
+// grow.
 
 #include <cstdint>
 #include <expected>
@@ -20,7 +20,7 @@ namespace softib::telemetry {
 
 using counters::PortCounts;
 
-/// Something that the subnet manager told: a trap, the end of a sweep, a port that came or went.
+/// An event that the subnet manager reported: a trap, the end of a sweep, a port that came or went.
 struct Notice {
     enum Kind : std::uint8_t {
         kSweep,
@@ -33,16 +33,16 @@ struct Notice {
         kWarning,
     };
     Kind kind{};
-    std::uint16_t trap = 0;  ///< Its number.
-    Lid lid{};               ///< The issuer's.
+    std::uint16_t trap = 0;  ///< The number of the trap.
+    Lid lid{};               ///< The LID of the trap's issuer.
     Guid guid{};
     std::int64_t time_us = 0;
     std::string text;
 };
 
 struct Sample {
-    std::uint64_t time_ns = 0;  ///< By a clock that nobody sets; for rates.
-    std::int64_t wall_us = 0;   ///< Since 1970; for people.
+    std::uint64_t time_ns = 0;  ///< Monotonic time, for rates.
+    std::int64_t wall_us = 0;   ///< Time since 1970, for people.
     std::vector<PortCounts> counts;
     std::vector<PortState> states;
     std::vector<std::uint8_t> fresh;  ///< 0: the port did not answer, and has its last counts.
@@ -53,14 +53,14 @@ struct Reading {
     std::shared_ptr<const Inventory> inventory;
     Sample sample;
     std::vector<Notice> notices;
-    std::uint64_t instance = 0;  ///< Another one: the fabric was ended and started again.
+    std::uint64_t instance = 0;  ///< Changes when the fabric was ended and started again.
 };
 
-/// How old numbers are when somebody asks for them.
+/// How old numbers are when a client asks for them.
 enum class Pace : std::uint8_t {
-    kQuick,     ///< A reading takes so little that whoever asks can have one of now.
-    kSlow,      ///< They are of the last reading.
-    kRecorded,  ///< They are of another time than ours.
+    kQuick,     ///< A reading is quick enough to make one for each request of a client.
+    kSlow,      ///< A client gets the numbers of the last reading.
+    kRecorded,  ///< The numbers are of another time: the virtual time of a simulation.
 };
 
 class Source {
@@ -69,11 +69,12 @@ class Source {
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
     virtual ~Source() = default;
-    /// Reads all ports. The error is a sentence: why nothing can be read now. The next call tries
-    /// again.
+    /// Reads all ports. The error is a sentence that says why nothing can be read now; the next
+    /// call tries again.
     virtual std::expected<Reading, std::string> read() = 0;
     virtual Pace pace() const { return Pace::kSlow; }
-    /// Of a recording: whether the next reading is there already.
+    /// Returns whether the next reading may be there already, as in a recording: the caller then
+    /// need not wait.
     virtual bool has_more() const { return false; }
     /// Returns what this reads, for people: "fabric lab", "mlx5_0 port 1".
     virtual std::string name() const = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// For tests: a fabric of two hosts and a switch, and readings of it that a test makes up.
+// For tests: a fabric of two hosts and a switch, and readings of it that a test invents.
 
 #include <memory>
 #include <utility>
@@ -13,7 +13,8 @@ namespace softib::telemetry {
 
 inline constexpr std::uint64_t kTestSecondNs = 1'000'000'000;
 
-/// Ports 0 and 1 are those of the hosts; 2 and 3 those of the switch, in the same order.
+/// Returns the inventory. Ports 0 and 1 are those of the hosts; 2 and 3 are the switch ports at the
+/// other ends of their cables, in the same order.
 inline Inventory test_inventory() {
     Inventory inventory;
     inventory.fabric = "test";
@@ -73,7 +74,7 @@ inline Snapshot test_snapshot(std::uint64_t number, std::uint64_t seconds,
     return snapshot;
 }
 
-/// A source that tells what a test says.
+/// A source whose readings a test sets.
 class TestSource final : public Source {
   public:
     TestSource() = default;

@@ -13,13 +13,13 @@ namespace softib::telemetry {
 namespace {
 
 constexpr std::uint64_t kOneWayNs = 3'000'000'000;
-constexpr float kOneWayPackets = 100;  // Per second: fewer may still be on their way.
+constexpr float kOneWayPackets = 100;  // Per second; fewer may all be under way still.
 
 bool is_up(PortState state) {
     return state == PortState::kActive || state == PortState::kActiveDefer;
 }
 
-/// Whether a node had ports up, and whether it has.
+/// Whether a node had a port that was up in the snapshot before, and whether it has one now.
 struct NodeLife {
     bool before = false;
     bool now = false;
@@ -228,7 +228,7 @@ void Watch::follow_rules(const Snapshot& before, const Snapshot& now, EventBook&
                 continue;
             }
             const bool was = broken >= std::uint64_t{rule.seconds} * 1'000'000'000;
-            // The first reading above the limit stands for the second before it.
+            // The first reading that breaks the rule counts for at least the second before it.
             broken += broken == 0 ? std::max<std::uint64_t>(passed_ns, 1'000'000'000) : passed_ns;
             if (!was && broken >= std::uint64_t{rule.seconds} * 1'000'000'000) {
                 book.raise({rule.severity, rule.name, "threshold", inventory.port_name(i),
@@ -241,7 +241,8 @@ void Watch::follow_rules(const Snapshot& before, const Snapshot& now, EventBook&
     }
 }
 
-/// A cable that carries packets one way only: one end sends, the other gets nothing.
+/// Raises an alarm for a cable that loses all packets in one direction: one end sends, and the
+/// other receives nothing.
 void Watch::follow_one_way(const Snapshot& before, const Snapshot& now, EventBook& book) {
     const Inventory& inventory = *now.inventory;
     const std::uint64_t passed_ns = now.sample.time_ns - before.sample.time_ns;

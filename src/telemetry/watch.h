@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Makes events of readings: links, nodes and cables that come and go, what the subnet manager
-// tells, and numbers that rules forbid.
+// Turns readings into events: links, nodes and cables that come and go, notices of the subnet
+// manager, and numbers that break a rule.
 
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,8 @@ class Watch {
   public:
     explicit Watch(std::vector<Rule> rules) : rules_(std::move(rules)) {}
 
-    /// Compares a snapshot with the one before it, which has no number at the beginning.
+    /// Compares a snapshot with the one before it, and adds events to the book. The number of
+    /// `before` is 0 if there is none.
     void follow(const Snapshot& before, const Snapshot& now, const std::vector<Notice>& notices,
                 EventBook& book);
 
@@ -29,13 +30,14 @@ class Watch {
     void follow_one_way(const Snapshot& before, const Snapshot& now, EventBook& book);
 
     std::vector<Rule> rules_;
-    /// Nanoseconds that a rule has been broken at a port, by [rule][port].
+    /// For how many nanoseconds a rule has been broken at a port, by [rule][port].
     std::vector<std::vector<std::uint64_t>> broken_ns_;
-    std::vector<std::uint64_t> one_way_ns_;  ///< The same for cables that lose all one way.
-    std::uint64_t revision_ = 0;             ///< Of the inventory that these are for.
+    /// For how many nanoseconds a port has sent packets of which none arrives, by port.
+    std::vector<std::uint64_t> one_way_ns_;
+    std::uint64_t revision_ = 0;  ///< Revision of the inventory whose ports index both lists.
 };
 
-/// Makes an event of what the subnet manager told.
+/// Adds an event for a notice of the subnet manager to the book.
 void tell_notice(const Notice& notice, const Inventory& inventory, EventBook& book);
 
 }  // namespace softib::telemetry

@@ -11,7 +11,7 @@ namespace {
 
 class WatchTest : public testing::Test {
   protected:
-    /// The next reading, `seconds` after the first; a test changes it and follows it.
+    /// Returns the next reading, `seconds` after the first. A test changes it and then follows it.
     Snapshot& at(std::uint64_t seconds) {
         Snapshot fresh = test_snapshot(last_.number + 1, seconds, inventory_);
         fresh.sample.counts = last_.number == 0 ? fresh.sample.counts : last_.sample.counts;

@@ -117,7 +117,7 @@ void Port::send(const mad::Packet& packet) {
     umad_set_grh(buffer_.data(), nullptr);
     umad_set_pkey(buffer_.data(), pkey_index(packet.pkey));
     std::memcpy(umad_get_mad(buffer_.data()), packet.mad.data(), packet.mad.size());
-    // libibumad hands answers on only to requests that were sent with a timeout. Who asks has
+    // libibumad delivers responses only to requests that were sent with a timeout. The caller has
     // timeouts of its own.
     const int timeout = wire::wants_response(header.method()) ? kMadTimeoutMs : 0;
     umad_send(id_, static_cast<int>(agent->second), buffer_.data(), wire::kMadBytes, timeout, 0);
@@ -131,7 +131,7 @@ std::optional<mad::Packet> Port::receive(bool& any) {
 std::optional<Port::Message> Port::receive_message(bool& any) {
     int length = wire::kMadBytes;
     int got = umad_recv(id_, buffer_.data(), &length, 0);
-    if (got < 0 && length > static_cast<int>(wire::kMadBytes)) {  // So long is it.
+    if (got < 0 && length > static_cast<int>(wire::kMadBytes)) {  // `length` has the real length.
         buffer_.resize(std::max(buffer_.size(), umad_size() + static_cast<std::size_t>(length)));
         got = umad_recv(id_, buffer_.data(), &length, 0);
     }

@@ -22,14 +22,14 @@ std::string clock_text(std::time_t time) {
     return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &local)};
 }
 
-/// Until the daemon has the answer, or none for too long.
+/// Returns whether the daemon still waits for the answer of a helper.
 bool is_asked(const live::request::Health::Reply& told) {
     return std::ranges::any_of(told.helpers, [](const live::request::Helper& helper) {
         return helper.state == HelperState::kAsked;
     });
 }
 
-/// Returns nothing if the helper runs.
+/// Returns what to do about a helper that does not answer; empty if it does.
 std::string trouble_of(const Helper& helper) {
     switch (helper.state) {
         case HelperState::kStopped:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What became of a daemon's helper processes (daemon/supervisor.h), as the daemon tells it.
+// The state of a daemon's helper processes (runtime/daemon/supervisor.h), as the daemon reports it.
 
 #include <sys/types.h>
 
@@ -20,23 +20,23 @@ using live::request::HelperState;
 struct Helper {
     std::string name;
     HelperState state = HelperState::kRuns;
-    pid_t pid = 0;  ///< 0: it waits to be started again.
+    pid_t pid = 0;  ///< 0: the helper has ended and waits to be started again.
     std::uint32_t restarts = 0;
-    std::time_t last_end = 0;  ///< 0: it has not ended yet.
-    std::string reason;        ///< Of the last end.
+    std::time_t last_end = 0;  ///< When the helper last ended; 0: never.
+    std::string reason;        ///< Why the helper last ended: "signal 9".
 };
 
-/// Asks the daemon over a connection, for up to a second if a helper does not answer it. Returns
-/// none where the daemon itself does not answer.
+/// Asks the daemon, over a connection, for its helpers. Takes up to a second if a helper does not
+/// answer the daemon. Returns an empty list if the daemon itself does not answer.
 std::vector<Helper> read_health(int daemon);
 
 /// Returns "runs", "ended", "stopped" or "silent".
 std::string_view state_name(HelperState state);
 
-/// Returns "ok", or what is worth knowing: "carrier restarted 2 times, last 12:01:07 (signal 9)".
+/// Returns "ok", or what has gone wrong: "carrier restarted 2 times, last 12:01:07 (signal 9)".
 std::string health_text(const std::vector<Helper>& helpers);
 
-/// Returns whether all helpers run now, and answer.
+/// Returns whether all helpers run now, and none has failed to answer.
 bool all_run(const std::vector<Helper>& helpers);
 
 }  // namespace softib::view

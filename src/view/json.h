@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Views as JSON. Numbers are numbers; LIDs and counts too. GUIDs are texts, as tools print them.
+// Views as JSON. Numbers, with LIDs and counts, are JSON numbers. GUIDs are strings, as tools print
+// them.
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The subnet manager of a fabric, as the daemon tells of it.
+// The subnet manager of a fabric, as the daemon reports it.
 
 #include <cstdint>
 #include <expected>
@@ -13,30 +13,31 @@
 
 namespace softib::view {
 
-/// Our own manager, where it runs.
+/// softib's own subnet manager, which the daemon runs.
 struct OurManager {
     std::string state;
     Lid lid{};
     Guid guid{};
     std::uint8_t priority = 0;
     std::string engine;
-    std::string routes;  ///< What it makes of them, in words.
+    std::string routes;  ///< The kind of routes that it makes, in words.
     std::uint64_t adaptive_groups = 0;
     std::uint64_t nodes = 0;
     std::uint64_t full_sweeps = 0;
     std::uint64_t partial_sweeps = 0;
     std::uint64_t smps = 0;
     std::uint64_t lft_blocks = 0;
-    std::uint64_t others = 0;  ///< Managers that it knows of.
+    std::uint64_t others = 0;  ///< Other subnet managers that it knows of.
 };
 
 struct Manager {
-    std::string master;  ///< "opensm (pid 12) on h0/mlx5_0, LID 1"; empty: the ports know of none.
-    std::optional<OurManager> ours;
+    /// The master SM: "opensm (pid 12) on h0/mlx5_0, LID 1". Empty if the ports know of none.
+    std::string master;
+    std::optional<OurManager> ours;  ///< std::nullopt: the daemon runs no subnet manager.
 };
 
-/// Asks the daemon for something over a connection, and how the manager is afterwards. The error is
-/// an errno value.
+/// Has the daemon, over a connection, carry out a command of `softib sm`. Returns the state of the
+/// manager afterwards; the error is an errno value.
 std::expected<Manager, int> ask_manager(int daemon, live::ManagerCommand command);
 
 }  // namespace softib::view

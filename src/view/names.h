@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Names of what stands in the arena, as people know them.
+// Names, for people, of nodes and states in the arena.
 
 #include <string>
 
@@ -10,10 +10,10 @@
 
 namespace softib::view {
 
-/// Returns "leaf0", "h0/mlx5_0", or "-".
+/// Returns "leaf0" or "h0/mlx5_0"; "-" if the reference is to no node.
 std::string node_name(const live::Arena& arena, const live::NodeRef& node);
 
-/// Returns the name of the node that has a LID, or "-".
+/// Returns the name of the node that has a LID; "-" if none has it.
 std::string node_name(const live::Arena& arena, Lid lid);
 
 /// Returns "Active", "Down", ...

@@ -23,7 +23,7 @@ bool is_up(const live::SwitchPortRecord& port) {
     return port.state.load(std::memory_order_relaxed) == PortState::kActive;
 }
 
-/// What a switch does with a packet to a LID.
+/// The port through which a switch forwards a packet to a LID, or why it does not.
 struct Step {
     std::uint8_t port = kNowhere;
     std::string trouble;

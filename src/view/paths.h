@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Where packets go in a running fabric, by the tables that its switches hold in the arena: the path
-// to a LID, the trees of multicast groups; and which ports are in which partition.
+// Paths in a running fabric, by the tables of its switches in the arena: the path of a packet to a
+// LID, and the trees of multicast groups. Also the ports of each partition.
 
 #include <cstdint>
 #include <optional>
@@ -15,13 +15,14 @@
 
 namespace softib::view {
 
-/// Returns a node by its name: "leaf0", "h0/mlx5_0", or a host, whose first HCA is meant.
+/// Returns a node by its name: a switch ("leaf0"), an HCA ("h0/mlx5_0"), or a host, for its first
+/// HCA.
 std::optional<live::NodeRef> find_node(const live::Arena& arena, std::string_view name);
 
 /// Returns the LID of a node; kLidUnassigned if it has none.
 Lid lid_of(const live::Arena& arena, const live::NodeRef& node);
 
-/// A node on the way; 0 stands for no port.
+/// A node on a path, with the ports of the path; 0 stands for no port.
 struct Hop {
     std::string node;
     std::uint32_t in_port = 0;
@@ -29,24 +30,25 @@ struct Hop {
 };
 struct Path {
     std::vector<Hop> hops;
-    std::string trouble;  ///< Why it ends before its destination; empty: it does not.
+    std::string trouble;  ///< Why the path does not reach its destination; empty: it does.
 };
-/// Follows the forwarding tables as a packet would.
+/// Returns the path of a packet, by the forwarding tables of the switches.
 Path trace(const live::Arena& arena, const live::NodeRef& from, const live::NodeRef& to);
 
-/// The ports by which switches send packets of a multicast group on.
+/// The switch ports through which packets to a multicast LID are forwarded.
 struct MulticastTree {
     Lid mlid{};
     std::vector<std::string> ports;  ///< "leaf0:3"
-    std::vector<Gid> groups;         ///< Those that have attached queue pairs here.
+    std::vector<Gid> groups;         ///< MGIDs of this MLID that queue pairs are attached to.
 };
+/// Returns the tree of every MLID that a switch forwards.
 std::vector<MulticastTree> multicast_trees(const live::Arena& arena);
 
-/// A partition as the HCAs' ports hold it.
+/// A partition, by the P_Key tables of HCA ports.
 struct Partition {
-    PKey pkey{};  ///< Without the bit of membership.
-    std::vector<std::string> full;
-    std::vector<std::string> limited;
+    PKey pkey{};                       ///< Without the membership bit.
+    std::vector<std::string> full;     ///< Names of the full members.
+    std::vector<std::string> limited;  ///< Names of the limited members.
 };
 std::vector<Partition> partitions(const live::Arena& arena);
 

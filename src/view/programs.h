@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Programs on a fabric, and what they hold of it.
+// Programs on a fabric, and the objects that they hold: queue pairs, completion queues, memory.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace softib::view {
 
-/// Registered memory by how peers reach it.
+/// Registered memory that peers reach in one way (tier, runtime/direct/memory/memory.h).
 struct MemoryTier {
     const char* name = "";
     std::uint32_t regions = 0;
@@ -27,7 +27,7 @@ struct Program {
     std::string host;
 };
 
-/// What a program holds. Counting it takes a look at all its tables.
+/// The objects that a program holds. Counting them reads all its tables in the arena.
 struct Holdings {
     std::uint32_t qps = 0;
     std::uint32_t cqs = 0;

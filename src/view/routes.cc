@@ -19,7 +19,7 @@ using routing::SlToVl;
 
 constexpr std::uint32_t kRouteTriesMax = 5;
 
-/// The lanes, and how many of them the service levels of paths use.
+/// Sets the SL2VL tables of the routes, and the number of VLs that the paths' service levels use.
 void set_lanes(live::RouteFile& file, std::uint32_t switches, Routes& routes) {
     routing::Tables& tables = routes.tables;
     std::uint16_t used = 1;  // Bit mask of service levels.
@@ -92,7 +92,7 @@ std::expected<Routes, std::string> read_routes(const live::Arena& arena, int dae
         }
         routes = join_routes(arena, std::move(*file));
         if (arena.header->route_generation.load() == before) {
-            break;  // Else half of what we have is of before a change.
+            break;  // Otherwise routes changed meanwhile, and file and arena may not match.
         }
     }
     return routes;

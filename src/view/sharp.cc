@@ -14,7 +14,7 @@ namespace softib::view {
 
 namespace {
 
-/// The fields of a line; empty where there is none.
+/// The fields of a line, separated by tabs. A field beyond the last is empty.
 class TabFields {
   public:
     explicit TabFields(std::string_view line) {
@@ -86,7 +86,7 @@ Sharp parse_sharp(std::string_view text) {
 
 namespace {
 
-/// Makes the tree of one job; a switch that several trees have is drawn once in each.
+/// Adds the tree of one job to a fabric. A switch that is in several trees is drawn once in each.
 class TreeDrawing {
   public:
     TreeDrawing(topo::Fabric& fabric, const SharpJob& job) : fabric_(fabric), job_(job) {}
@@ -134,7 +134,7 @@ class TreeDrawing {
         join(host.hcas[0], at);
         fabric_.hosts.push_back(std::move(host));
     }
-    /// Levels count from the members up: the root, which comes first, is the highest.
+    /// Returns the level of a switch: the lowest is next to the members, the root is the highest.
     std::uint32_t level_of(const SharpSwitch& each) const {
         auto level = static_cast<std::uint32_t>(job_.depth > 0 ? job_.depth - 1 : 0);
         const SharpSwitch* at = &each;

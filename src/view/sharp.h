@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The aggregation nodes of a fabric and the SHARP jobs that use them, as the daemon tells of them.
+// The aggregation nodes of a fabric and the SHARP jobs that use them, as the daemon reports them.
 
 #include <cstdint>
 #include <expected>
@@ -19,17 +19,17 @@ struct SharpNode {
     std::uint64_t trees = 0, trees_max = 0;
     std::uint64_t groups = 0, groups_max = 0;
     std::uint64_t qps = 0, qps_max = 0;
-    std::uint64_t streaming_trees = 0;       ///< Of the trees; the others are low-latency trees.
-    std::uint64_t locks = 0, locks_max = 0;  ///< Groups that stream now.
+    std::uint64_t streaming_trees = 0;       ///< How many of `trees` are streaming trees (SAT).
+    std::uint64_t locks = 0, locks_max = 0;  ///< Groups that hold their ports' locks, to stream.
 };
 struct SharpMember {
     std::uint64_t rank = 0;
     std::string hca;
-    std::uint64_t port = 0;  ///< Of the switch.
+    std::uint64_t port = 0;  ///< The switch port to which the HCA is connected.
 };
 struct SharpSwitch {
     std::string name;
-    std::string parent;  ///< Empty: the root.
+    std::string parent;  ///< The switch above; empty: this one is the root.
     std::uint64_t port_to_parent = 0;
     std::vector<SharpMember> members;
 };
@@ -44,8 +44,8 @@ struct SharpJob {
     std::string state;
     std::uint64_t members = 0, tree = 0, depth = 0;
     std::uint64_t osts = 0, payload_bytes = 0, groups_max = 0;
-    std::string reason;                 ///< Of its failure.
-    std::string kind;                   ///< Of its tree: LLT or SAT.
+    std::string reason;                 ///< Why the job failed, if it did.
+    std::string kind;                   ///< The kind of its tree: LLT or SAT.
     std::vector<SharpSwitch> switches;  ///< The root first.
     std::vector<SharpGroup> groups;
 };
@@ -54,13 +54,14 @@ struct Sharp {
     std::vector<SharpJob> jobs;
 };
 
-/// The trees of all jobs as a fabric that has nothing else, to be drawn: their switches, the cables
-/// between these, and the members.
+/// Returns a fabric for drawing that consists of the trees of all jobs: their switches, their
+/// members, and cables between them.
 topo::Fabric draw_trees(const Sharp& sharp);
 
-/// Reads the lines of SharpClients::describe; what is no such line is left out.
+/// Reads the text that SharpClients::describe writes. Lines that are not of that format are
+/// ignored.
 Sharp parse_sharp(std::string_view text);
-/// Asks the daemon. The error is an errno value.
+/// Asks the daemon for its aggregation nodes and jobs. The error is an errno value.
 std::expected<Sharp, int> ask_sharp(int daemon);
 
 }  // namespace softib::view

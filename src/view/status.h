@@ -26,8 +26,8 @@ struct Hca {
     topo::LinkSpeed speed{};
     Guid node_guid{};
     Guid port_guid{};
-    std::string cable;                           ///< "leaf0:3", or "-".
-    std::optional<counters::PortCounts> counts;  ///< See read_counters().
+    std::string cable;                           ///< The port at the other end: "leaf0:3", or "-".
+    std::optional<counters::PortCounts> counts;  ///< Filled by read_counters().
 };
 
 struct Host {
@@ -40,7 +40,7 @@ struct Switch {
     Lid lid{};
     std::uint32_t ports = 0;  ///< Without port 0.
     Guid node_guid{};
-    /// By port number, of the ports that have a cable; see read_counters().
+    /// Counters of the ports that have a cable, by port number. Filled by read_counters().
     std::map<std::uint32_t, counters::PortCounts> port_counts;
 };
 
@@ -60,11 +60,11 @@ struct Status {
     std::vector<RunningProgram> programs;
 };
 
-/// Looks at the fabric whose arena and daemon these are.
+/// Reads the status of a fabric from its arena and its daemon.
 Status read_status(const live::Arena& arena, int daemon, std::string dir);
 
-/// Adds what ports counted up to now: those of HCAs, and with `of_switches` those of switches.
-/// Returns 0, or the errno value of a daemon that does not bring the counts up to date.
+/// Adds the counters of HCA ports, and with `of_switches` those of switch ports, up to now. Returns
+/// 0, or an errno value if the daemon cannot bring the counters up to date.
 int read_counters(const live::Arena& arena, int daemon, bool of_switches, Status& status);
 
 }  // namespace softib::view

@@ -25,7 +25,7 @@ void add_cables(const topo::Fabric& fabric, std::uint32_t index, Topology& topol
     }
 }
 
-/// Only trees have levels; elsewhere every switch says 0.
+/// Returns whether the levels of switches mean something: only in trees they are not all 0.
 bool has_levels(const topo::Fabric& fabric) {
     return std::ranges::any_of(fabric.nodes,
                                [](const topo::Node& node) { return node.level != 0; });
@@ -33,7 +33,7 @@ bool has_levels(const topo::Fabric& fabric) {
 
 }  // namespace
 
-/// The arena has HCAs in the order of their hosts and switches in the order of the graph.
+// The arena has HCAs in the order of their hosts, and switches in the order of the graph.
 void take_lids(const live::Arena& arena, topo::Fabric& graph) {
     std::uint32_t hca = 0;
     for (const topo::Host& host : graph.hosts) {

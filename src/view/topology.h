@@ -20,8 +20,8 @@ struct TopologyNode {
     Guid guid{};
     std::uint32_t ports = 0;                 ///< Without port 0.
     Lid lid{};                               ///< kLidUnassigned: none yet, or the fabric is not up.
-    std::optional<std::uint32_t> level;      ///< Of a switch in a tree: 0 is next to hosts.
-    std::vector<std::uint32_t> coordinates;  ///< Of a switch in a torus or dragonfly.
+    std::optional<std::uint32_t> level;      ///< Level in a tree, for a switch; 0 is next to hosts.
+    std::vector<std::uint32_t> coordinates;  ///< Place in a torus or dragonfly, for a switch.
 };
 
 struct TopologyCable {
@@ -39,7 +39,7 @@ struct Topology {
     std::vector<TopologyCable> cables;  ///< Each once, from the end whose node comes first.
 };
 
-/// Gives the nodes of a graph the LIDs that they have in the fabric that was made of it.
+/// Gives the nodes of a graph the LIDs that they have in the running fabric that was made from it.
 void take_lids(const live::Arena& arena, topo::Fabric& graph);
 
 Topology topology_of(const topo::Fabric& fabric);

@@ -17,7 +17,7 @@ namespace {
 
 using routing::Graph;
 
-/// Ports of switches that nobody could use, as (switch, port), and switches as a whole.
+/// The switch ports that would be down, as (switch, port), and the switches that would be off.
 struct Gone {
     std::set<std::pair<std::uint32_t, std::uint32_t>> ports;
     std::set<std::uint32_t> switches;
@@ -82,10 +82,11 @@ std::expected<Graph, routing::Error> without(const Graph& graph, const Gone& gon
     return builder.build();
 }
 
-/// Routes of hosts over every port that leads to a switch, and how many of them arrive.
+/// Numbers of routes between hosts.
 struct Counted {
-    std::vector<std::uint64_t> routes;  ///< By switch, 256 ports each.
-    std::uint64_t pairs = 0;
+    /// Routes through each port that leads to a switch; those of a port are at 256 * switch + port.
+    std::vector<std::uint64_t> routes;
+    std::uint64_t pairs = 0;  ///< Ordered pairs of hosts with a route.
 };
 Counted count_routes(const Graph& graph, const routing::Lfts& lfts) {
     Counted counted;
@@ -100,7 +101,7 @@ Counted count_routes(const Graph& graph, const routing::Lfts& lfts) {
         walk.to(target, lid);
         std::ranges::fill(passing, 0);
         const auto reached = walk.reached();
-        for (auto at = reached.rbegin(); at != reached.rend(); ++at) {  // The farthest first.
+        for (auto at = reached.rbegin(); at != reached.rend(); ++at) {  // From the farthest switch.
             passing[*at] += graph.host_count(*at);
             if (walk.hops(*at) != 0) {
                 passing[walk.next(*at)] += passing[*at];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What would become of the routes of a running fabric if cables were pulled or switches turned off:
-// a routing engine routes what would be left, and the result is compared with what switches hold
-// now. Nothing in the fabric is changed.
+// How the routes of a running fabric would change if cables were pulled or switches turned off. A
+// routing engine routes what would be left, and the result is compared with the tables that the
+// switches hold now. Nothing in the fabric is changed.
 
 #include <cstdint>
 #include <expected>
@@ -19,7 +19,7 @@ struct Outage {
     std::vector<std::string> switches;  ///< "spine1"
 };
 
-/// Routes between hosts that pass a port of a switch on their way to another switch.
+/// How many routes between hosts leave a switch through a port that leads to another switch.
 struct PortRoutes {
     std::string port;
     std::uint64_t before = 0;
@@ -28,14 +28,15 @@ struct PortRoutes {
 
 struct WhatIf {
     std::string engine;
-    std::uint64_t entries_changed = 0;   ///< Of forwarding tables.
-    std::uint32_t switches_changed = 0;  ///< Those that have one.
-    std::uint64_t pairs_before = 0;      ///< Of hosts that reach each other, one way.
-    std::uint64_t pairs_after = 0;
-    std::vector<PortRoutes> ports;  ///< Those whose number of routes changes.
+    std::uint64_t entries_changed = 0;   ///< Entries of forwarding tables that would change.
+    std::uint32_t switches_changed = 0;  ///< Switches with such an entry.
+    std::uint64_t pairs_before = 0;      ///< Ordered pairs of hosts with a route now.
+    std::uint64_t pairs_after = 0;       ///< Ordered pairs of hosts with a route afterwards.
+    std::vector<PortRoutes> ports;       ///< Ports whose number of routes would change.
 };
 
-/// With an engine of this name, or "auto" where that one refuses what is left.
+/// Computes what would change. Uses the routing engine of this name; if there is none, or it
+/// refuses what is left, the one that "auto" chooses by the shape. The error is for the user.
 std::expected<WhatIf, std::string> what_if(const live::Arena& arena, const Outage& outage,
                                            const std::string& engine);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The command line of `softib`: its subcommands are in the other files cli_*.cc.
+// The command line of `softib`. Its subcommands are in the files cli_*.cc.
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ void print_help(const CLI::App& app, bool json) {
     fmt::print("{}", json ? json_text(to_json(describe_command(app))) : app.help());
 }
 
-/// Says what to do instead of a command that this program does not have.
+/// Returns an error message for a command that this program does not have.
 std::string no_command(const std::string& name) {
 #ifndef SOFTIB_PLANNER
     if (name == "sim" || name == "plan" || name == "trace") {
@@ -48,7 +48,7 @@ std::string no_command(const std::string& name) {
 
 int show_help(CLI::App& app, const std::string& about, bool json) {
     if (about.empty()) {
-        app.clear();  // Else it would explain "help".
+        app.clear();  // Otherwise CLI11 would explain "help".
         print_help(app, json);
         return 0;
     }
@@ -68,7 +68,7 @@ Command add_help(CLI::App& app, Parsed& parsed) {
     return {sub, [&app, &parsed] { return show_help(app, parsed.help_about, parsed.help_json); }};
 }
 
-/// Splits off what stands behind the first "--": it is the user's, not ours to parse.
+/// Splits off the words behind the first "--", which are the command line of another program.
 std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
     std::vector<std::string> ours(argv + 1, argv + argc);
     const auto dashes = std::ranges::find(ours, "--");
@@ -76,7 +76,7 @@ std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
         parsed.command.assign(std::next(dashes), ours.end());
         ours.erase(dashes, ours.end());
     }
-    std::ranges::reverse(ours);  // CLI11 takes them from the back.
+    std::ranges::reverse(ours);  // CLI11 takes words from the back.
     return ours;
 }
 
@@ -93,7 +93,7 @@ std::vector<Subcommand> all_subcommands() {
     return all;
 }
 
-/// The one of that name; all where it is the name of none, or of one that tells of others.
+/// Returns the subcommand of that name; all subcommands if there is none, or if it is "help".
 std::vector<Subcommand> named_subcommands(std::string_view name) {
     std::vector<Subcommand> all = all_subcommands();
     const auto named = std::ranges::find(all, name, &Subcommand::name);
@@ -115,7 +115,7 @@ int run(int argc, char** argv) {
     for (const Subcommand& each : named_subcommands(argc > 1 ? argv[1] : "")) {
         commands.push_back(each.add(app, parsed));
     }
-    app.footer(kFooter);  // After the subcommands, which would inherit it.
+    app.footer(kFooter);  // Set after the subcommands were added, which would inherit it.
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
         const std::vector<std::string> words(argv + 2, argv + argc);
         fmt::print("{}", complete::answer(describe_command(app), words));
@@ -142,8 +142,8 @@ int run(int argc, char** argv) {
     }
 }
 
-/// Keeps descriptors 0 to 2 from becoming files or sockets of ours, into which messages would go,
-/// where the caller has closed them. What is read or written there fails as before.
+/// Opens descriptors 0 to 2 that the caller has closed, so that they do not become files or sockets
+/// of ours, into which messages would go. Reads and writes there fail, as on a closed descriptor.
 void occupy_standard_descriptors() {
     for (const int wanted : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (fcntl(wanted, F_GETFD) < 0) {

@@ -99,8 +99,8 @@ Command add_topo(CLI::App& app, Parsed& parsed) {
     return {sub, [&topo] { return cmd_topo(topo); }};
 }
 
-/// Returns the program and its arguments: what stands behind "--", or else from the first word on
-/// that is no option of ours. Throws if that word looks like an option.
+/// Returns the program and its arguments: the words behind "--", or else the first word that is no
+/// option of ours and all behind it. Throws if that word looks like an option.
 std::vector<std::string> program_words(const CLI::App& sub, const Parsed& parsed) {
     std::vector<std::string> words = sub.remaining();
     if (words.empty()) {

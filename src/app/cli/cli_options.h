@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the files that define subcommands share: the options of all, and those that many have. A
-// file per group of subcommands (cli_*.cc) gives CLI11 its options. They alone include this: CLI11
-// is slow to compile.
+// What the files that define subcommands (cli_*.cc, one for each group of subcommands) share: the
+// parsed command line, and the options that many subcommands have. Only those files include this
+// header, because CLI11 is slow to compile.
 
 #include <CLI/CLI.hpp>
 
@@ -58,23 +58,25 @@ struct Parsed {
     SharpOptions sharp;
     std::string help_about;
     bool help_json = false;
-    std::vector<std::string> command;  ///< What stands behind "--".
+    std::vector<std::string> command;  ///< The words behind "--".
 };
 
-/// Refuses what can be no fabric's name.
+/// Returns why a text cannot be the name of a fabric; empty if it can. For CLI11's check().
 std::string check_name(const std::string& name);
-/// One of the names between the bars: "up|down".
+/// Lets an option take only one of the names between the bars: "up|down".
 void only(CLI::Option* option, const std::string& choices);
 void add_json(CLI::App& app, bool& json);
-/// The same for commands that run another program, whose standard output stays as it is.
+/// Adds --json to a command that runs another program: the JSON goes to standard error, because
+/// standard output is that program's.
 void add_json_report(CLI::App& app, bool& json);
 void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric);
 void add_hostname_choice(CLI::App& app, bool& real_hostname);
-/// The keys of a description, as flags.
+/// Adds --config, and a flag for each key of a fabric's description.
 void add_fabric_flags(CLI::App& app, FabricFlags& flags);
 
-/// A subcommand by its name, and what gives CLI11 its options. Only that which the user named is
-/// given them: all options of all take longer than most commands.
+/// The name of a subcommand, and the function that gives CLI11 its options. Only the subcommand
+/// that the user named gets its options: to add all options of all subcommands would take longer
+/// than most commands do.
 struct Subcommand {
     std::string_view name;
     Command (*add)(CLI::App& app, Parsed& parsed);
@@ -88,7 +90,7 @@ std::span<const Subcommand> sharp_subcommands();
 std::span<const Subcommand> simulation_subcommands();
 std::span<const Subcommand> telemetry_subcommands();
 std::span<const Subcommand> trace_subcommands();
-/// The subcommands of `softib plan` about training.
+/// Adds the subcommands of `softib plan` about training.
 std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed);
 
 }  // namespace softib::app

@@ -16,7 +16,8 @@ void add_count(CLI::App& app, const char* flag, std::uint32_t& value, const char
         ->group(group);
 }
 
-/// What `train` and `search` share. What `train` takes as 1, `search` looks for.
+/// Adds the options that `train` and `search` share. If a degree of parallelism is not given,
+/// `train` takes 1 and `search` tries several.
 void add_mapping(CLI::App& app, TrainOptions& train) {
     app.add_option("-m,--model", train.model, "a model of 'softib plan models', or a file (TOML)")
         ->type_name("MODEL")
@@ -88,7 +89,7 @@ void add_mapping(CLI::App& app, TrainOptions& train) {
     add_json(app, train.json);
 }
 
-/// How exchanges are timed, and where ranks are.
+/// Adds the options for how exchanges are timed and where ranks are.
 void add_network(CLI::App& app, TrainOptions& train) {
     const char* const group = "Network";
     CLI::Option* const network = app.add_option(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The subcommands that show aggregation nodes, trees and jobs, and that run their manager.
+// Subcommands that show aggregation nodes, trees and jobs (SHARP), and that run the aggregation
+// manager.
 #include <CLI/CLI.hpp>
 
 #include <vector>

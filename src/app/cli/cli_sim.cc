@@ -13,7 +13,7 @@
 namespace softib::app {
 namespace {
 
-/// The keys of a scenario, each where its section keeps it.
+/// Adds a flag for each key of a scenario. Its value goes to the option of the key's section.
 void add_scenario_flags(CLI::App& app, SimOptions& sim) {
     using Section = spec::ScenarioKey::Section;
     for (const spec::ScenarioKey& key : spec::scenario_keys()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The commands and options that CLI11 holds, as a user reads them (usage lines) and as a shell
-// completes them, and as JSON. For cli.cc alone: CLI11 is slow to compile.
+// The commands and options that CLI11 holds: as usage lines for a user, as words for a shell's
+// completion, and as JSON. Only cli.cc includes this header, because CLI11 is slow to compile.
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace softib::app {
 
-/// "softib routes check".
+/// Returns the name of a command with those above it: "softib routes check".
 inline std::string full_name(const CLI::App& app) {
     const CLI::App* const parent = app.get_parent();
     return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
@@ -29,7 +29,7 @@ inline const char* program_usage(const CLI::App& app) {
     return app.get_name() == "mpirun" ? " PROGRAM [ARG...]" : " -- COMMAND [ARG...]";
 }
 
-/// Usage lines that name operands by what they are: "softib down [OPTIONS] [FABRIC...]".
+/// Formats usage lines that name operands by their type: "softib down [OPTIONS] [FABRIC...]".
 class UsageFormatter : public CLI::Formatter {
   public:
     std::string make_usage(const CLI::App* app, std::string) const override {
@@ -58,8 +58,8 @@ class UsageFormatter : public CLI::Formatter {
     static bool repeats(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
 };
 
-/// Returns what stands for an operand: its name, or the values that it may have, as "a|b". Presets
-/// of the planner are told here, for only `softib` has them.
+/// Returns what stands for an operand: its name, or the values that it may have, as "a|b". The
+/// planner's presets are inserted here, because only a `softib` with the planner has them.
 inline std::string describe_operand(const CLI::Option& option) {
     const std::string type = option.get_type_name();
 #ifdef SOFTIB_PLANNER
@@ -80,6 +80,7 @@ inline std::string describe_operand(const CLI::Option& option) {
     return type;
 }
 
+/// Returns a command with its options, operands and subcommands, for completion and for JSON.
 inline complete::Command describe_command(const CLI::App& app) {
     complete::Command out;
     out.name = app.get_name();
@@ -103,14 +104,14 @@ inline complete::Command describe_command(const CLI::App& app) {
         out.options.push_back(std::move(each));
     }
     for (const CLI::App* const sub : app.get_subcommands({})) {
-        if (!sub->get_group().empty()) {  // Those without are not for people.
+        if (!sub->get_group().empty()) {  // Subcommands without a group are not for people.
             out.commands.push_back(describe_command(*sub));
         }
     }
     return out;
 }
 
-/// A command with its options and its own commands, as `softib help --json` tells it.
+/// Returns a command with its options and subcommands, as `softib help --json` prints it.
 inline nlohmann::ordered_json to_json(const complete::Command& command) {
     using Json = nlohmann::ordered_json;
     Json options = Json::array();

@@ -38,7 +38,7 @@ struct Described {
     std::vector<Listener> listeners;
 };
 
-/// The daemon's lines; the error is for the user.
+/// Returns the lines with which the daemon describes the fabric. The error is for the user.
 std::expected<Described, std::string> describe(const Observer& observer) {
     live::Message message;
     live::request::OneFile told;

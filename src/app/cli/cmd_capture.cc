@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Packets of a running fabric, as a pcap file with times in nanoseconds. Each stands in the record
-// of a capture card (ERF, type 21), which Wireshark reads, or bare (link type 247), which it does
-// not. Those of an Ethernet are frames. The process is a member of the fabric, with a ring in its
-// memory that carrier and daemon write to.
+// softib capture: writes packets of a running fabric to a pcap file with times in nanoseconds. Each
+// InfiniBand packet is in the record of a capture card (ERF, type 21), which Wireshark reads, or
+// bare (link type 247), which Wireshark does not read. Packets of an Ethernet are Ethernet frames.
+// The process attaches to the fabric, and has a ring in the arena to which the carrier and the
+// daemon write packets.
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ class PcapFile {
                                                      std::uint32_t snap_bytes) {
         PcapFile file;
         file.bare_ = link_type != kLinkTypeErf;
-        // Not stdout itself: that a pipe's reader goes away is no failure of ours.
+        // A copy of stdout, so that a pipe whose reader has ended does not fail the command.
         file.out_ = name == "-" ? fdopen(dup(STDOUT_FILENO), "wb") : std::fopen(name.c_str(), "wb");
         if (file.out_ == nullptr) {
             return std::unexpected(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
@@ -61,7 +62,7 @@ class PcapFile {
                                         snap_bytes + static_cast<std::uint32_t>(kErfBytes),
                                         link_type};
         file.put(header, sizeof header);
-        file.flush();  // Wireshark waits for it.
+        file.flush();  // Wireshark waits for the header.
         return file;
     }
     PcapFile(PcapFile&& other) noexcept
@@ -98,7 +99,8 @@ class PcapFile {
 
   private:
     PcapFile() = default;
-    /// Time as a fixed-point number, the least significant byte first; lengths the other way round.
+    /// Writes the head of an ERF record. The time is a fixed-point number in little-endian order;
+    /// lengths are big-endian.
     void put_erf(std::uint32_t seconds, std::uint32_t rest_ns, const live::CapturedPacket& packet) {
         std::uint8_t erf[kErfBytes]{};
         const std::uint64_t time =
@@ -120,10 +122,10 @@ class PcapFile {
     int error_ = 0;
 };
 
-/// The ports whose arriving packets are captured.
+/// The tap words of the ports whose arriving packets are captured.
 using Taps = std::vector<std::atomic<std::uint32_t>*>;
 
-/// What HCAs send comes in at the switches, or at the HCA at the other end.
+/// Returns the taps for what all HCAs send: those of the switch ports at which it arrives.
 Taps all_adapters(const live::Arena& arena) {
     Taps taps;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
@@ -134,7 +136,7 @@ Taps all_adapters(const live::Arena& arena) {
     return taps;
 }
 
-/// Both ends of the cable at a port.
+/// Adds the taps of both ends of the cable at a port.
 std::expected<void, std::string> add_port(const live::Arena& arena, const std::string& text,
                                           Taps& taps) {
     const auto name = parse_link(text);
@@ -240,7 +242,7 @@ class Capture {
     std::uint32_t bit_ = 0;
 };
 
-/// Takes what there is; returns how many packets.
+/// Writes the packets that are in the ring, at most `most`, to the file. Returns how many.
 std::uint64_t drain(Capture& capture, PcapFile& file, std::uint64_t most) {
     live::CapturedPacket packet;
     std::uint64_t taken = 0;

@@ -19,7 +19,7 @@ bool exists(const FabricRef& fabric) {
     return access((fabric.dir + "/" + kDescriptionName).c_str(), F_OK) == 0;
 }
 
-/// Ends one fabric and adds what became of it.
+/// Ends one fabric, and adds the result to `ended`. Returns the exit status.
 int take_down(const FabricRef& fabric, bool json, Json& ended) {
     const FabricTrouble known = look_at_daemon(fabric);
     if (known.state == FabricState::kExhausted || known.state == FabricState::kForeign) {
@@ -52,8 +52,8 @@ int take_down(const FabricRef& fabric, bool json, Json& ended) {
     return 0;
 }
 
-/// Those that the options name. Without a name a "default" whose daemon is gone comes first: its
-/// files are all that is left to remove.
+/// Returns the fabrics that the options name. Without a name, it is the one of resolve_fabric() if
+/// it exists, even if its daemon is gone and has only left files; else that of find_fabric().
 std::expected<std::vector<FabricRef>, std::string> choose(const DownOptions& options) {
     if (options.all) {
         return list_fabrics();

@@ -12,7 +12,7 @@ namespace softib::app {
 
 namespace {
 
-/// For a POSIX shell.
+/// Returns a text in quotes for a POSIX shell.
 std::string quoted(const std::string& text) {
     std::string out = "'";
     for (const char c : text) {
@@ -52,7 +52,7 @@ int cmd_exec(const ExecOptions& options) {
             return fail(entered.error());
         }
     }
-    if (options.json) {  // The process keeps its pid when it becomes the program.
+    if (options.json) {  // The program will have this process's pid.
         report_line({{"fabric", host->fabric.name},
                      {"host", options.host},
                      {"pid", getpid()},

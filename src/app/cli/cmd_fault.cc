@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What cables do to packets: set it, or show what was set.
+// softib fault: sets faults of cables (loss, corruption, delay, rate), or shows those that are set.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +28,7 @@ struct Unit {
     double value;
 };
 
-/// A number with a unit behind it, in the unit whose value is 1.
+/// Reads a number with a unit behind it, and returns it in the unit whose value is 1.
 Number parse(const std::string& text, const std::vector<Unit>& units, double most,
              std::string_view what) {
     double number = 0;

@@ -69,7 +69,7 @@ int cmd_health(const HealthOptions& options) {
     telemetry::Collector collector(std::make_unique<telemetry::ArenaSource>(observer->fabric().dir),
                                    telemetry::built_in_rules());
     collector.step();
-    poll(nullptr, 0, kBetweenReadingsMs);  // Errors of now are a matter of two readings.
+    poll(nullptr, 0, kBetweenReadingsMs);  // Rates need two readings.
     const auto snapshot = collector.step();
     auto checks = telemetry::check_health(*snapshot, collector.alarms());
     if (!options.compare.empty()) {

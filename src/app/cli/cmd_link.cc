@@ -14,7 +14,7 @@
 namespace softib::app {
 
 int cmd_link(const LinkOptions& options) {
-    // NODE:PORT, or the two apart.
+    // The port is given as NODE:PORT, or as NODE and PORT.
     auto name = options.port ? LinkName{options.node, 0} : parse_link(options.node);
     if (!name) {
         return misuse(name.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib log: the daemon's log, which stands in two files, the younger of which grows.
+// softib log: prints the daemon's log, which is in two files. The newer one grows.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ namespace softib::app {
 
 namespace {
 
-/// A log file that may be renamed and begun anew while we read.
+/// A log file that the daemon may rename and begin anew while it is read.
 class LogFile {
   public:
     explicit LogFile(std::string path) : path_(std::move(path)) { reopen(); }
@@ -39,11 +39,12 @@ class LogFile {
 
     bool is_open() const { return fd_ >= 0; }
 
-    /// What was written since the last time, also to a file that came in the place of ours.
+    /// Returns what was written since the last call, also to a file that has taken the place of the
+    /// one that was open.
     std::string read_more() {
         std::string text = read_rest();
         if (is_replaced()) {
-            text += read_rest();  // Up to the moment when it was.
+            text += read_rest();  // The old file may have grown before it was replaced.
             reopen();
             text += read_rest();
         }
@@ -76,7 +77,7 @@ class LogFile {
     int fd_ = -1;
 };
 
-/// The last lines of a text, all of them where there are fewer.
+/// Returns the last lines of a text; all of it if there are fewer.
 std::string last_lines_of(const std::string& text, std::uint32_t lines) {
     std::size_t begin = text.size();
     for (std::uint32_t i = 0; i < lines && begin != 0; ++i) {
@@ -86,7 +87,8 @@ std::string last_lines_of(const std::string& text, std::uint32_t lines) {
     return text.substr(begin);
 }
 
-/// Returns time, level and text of a line; of one that the daemon did not write, the text alone.
+/// Returns time, level and text of a line; only the text if the line is not the daemon's (the
+/// message of a failed check).
 nlohmann::ordered_json line_json(const std::string& line) {
     constexpr std::size_t kTimeBytes = std::string_view("2026-01-31 12:00:00.000").size();
     const std::size_t level_end = line.find(' ', std::min(kTimeBytes + 1, line.size()));
@@ -98,7 +100,7 @@ nlohmann::ordered_json line_json(const std::string& line) {
             {"text", line.substr(level_end + 1)}};
 }
 
-/// Prints at once what it is given: as it is, or each whole line as a JSON object.
+/// Prints text at once: unchanged, or each complete line as a JSON object.
 class Printer {
   public:
     explicit Printer(bool json) : json_(json) {}
@@ -126,8 +128,8 @@ class Printer {
     std::string rest_;
 };
 
-/// Until the fabric ends, and its directory with it. The log itself is not there for a moment when
-/// it is begun anew.
+/// Prints what the daemon writes until the fabric ends. The end is seen by the directory, which is
+/// removed: the log file itself is missing for a moment when the daemon begins it anew.
 int follow(const FabricRef& fabric, LogFile& file, Printer& printer) {
     const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     constexpr std::uint32_t kChanges =
@@ -143,12 +145,11 @@ int follow(const FabricRef& fabric, LogFile& file, Printer& printer) {
         std::array<char, 4096> changes{};
         while (read(watch, changes.data(), changes.size()) > 0) {
         }
-        // What came between is read before the next sleep.
+        // What was written since the last look is read before the next sleep.
         printer.print(file.read_more());
         pollfd waiting{watch, POLLIN, 0};
         if (goes_on()) {
-            // There is no notification for a directory that is removed while a process still has it
-            // open.
+            // inotify does not report that a directory is removed while a process has it open.
             constexpr int kLookAgainMs = 500;
             poll(&waiting, 1, kLookAgainMs);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// MPI programs on a fabric. The MPI's own mpirun starts the ranks; what it starts for each is
-// `softib mpi-rank`, which learns its rank from the environment and goes to the host of that rank.
+// softib mpirun: runs MPI programs on a fabric. The MPI's own mpirun starts `softib mpi-rank` for
+// each rank, which reads its rank from the environment, enters the host of that rank, and becomes
+// the program.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,8 @@ namespace {
 
 constexpr std::array kRankVariables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
 
-/// The MPI that a program's file names; what cannot be read names none.
+/// Returns the MPI whose library a program's file needs; std::nullopt if there is none, or if the
+/// file cannot be read.
 std::optional<Mpi> mpi_of_file(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -109,7 +111,7 @@ std::expected<Chosen, std::string> choose(const MpirunOptions& options,
                     packages(Mpi::kOpenMpi), packages(Mpi::kMpich)));
 }
 
-/// The path that execvp() would take; empty: none.
+/// Returns the path that execvp() would use; empty if there is none.
 std::string path_of(const std::string& program) {
     if (program.find('/') == std::string::npos) {
         return find_in_path(program);
@@ -117,7 +119,8 @@ std::string path_of(const std::string& program) {
     return access(program.c_str(), X_OK) == 0 ? program : "";
 }
 
-/// Tells on which hosts ranks will be, in the order of ranks, which begin again with the first.
+/// Prints the hosts of the ranks as JSON, in the order of ranks. If there are more ranks than
+/// hosts, the next ranks begin with the first host again.
 void report_launch(const Observer& observer, const Chosen& chosen, std::uint32_t ranks,
                    const std::vector<std::string>& command) {
     const live::Arena& arena = observer.arena();

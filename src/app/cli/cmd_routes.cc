@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The routes that switches hold are verified here and not in the daemon, which has programs to
-// serve.
+// softib routes: verifies the routes that switches hold, or writes them to files. That is done in
+// this process, because the daemon must serve programs meanwhile.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -34,7 +34,7 @@ struct Checked {
 
     bool good() const { return report.good() && routes.not_active == 0 && routes.without_lid == 0; }
     std::string switch_name(std::uint32_t sw) const { return arena.switches[sw].name; }
-    /// "leaf0 (h0/mlx5_0, h1/mlx5_0)"
+    /// Returns a switch with its hosts: "leaf0 (h0/mlx5_0, h1/mlx5_0)".
     std::string source(std::uint32_t sw) const {
         std::vector<std::string> hosts;
         for (const std::uint32_t i : routes.graph.targets(sw)) {

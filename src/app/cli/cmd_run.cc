@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A private fabric for the time of one command. The daemon holds one end of a pipe, the lifeline,
-// whose other end is in this process alone: however this process ends, the daemon ends the
-// programs on the fabric and removes it.
+// softib run: makes a private fabric for the time of one command. The daemon holds one end of a
+// pipe, the lifeline; only this process holds the other. However this process ends, the daemon then
+// ends the programs on the fabric and removes the fabric.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -47,7 +47,8 @@ sigset_t signals_to_wait_for() {
     return set;
 }
 
-/// Signals from the terminal reach the command by themselves; those sent to us are passed on.
+/// Waits until the command ends, and returns its exit status. Passes on signals that were sent to
+/// this process; signals of the terminal reach the command by themselves.
 int wait_for(pid_t child, const sigset_t& waited) {
     while (true) {
         int status = 0;
@@ -87,7 +88,7 @@ int run_on_host(const FabricRef& fabric, const std::string& host, const RunOptio
     return wait_for(child, waited);
 }
 
-/// Runs the command, and tells how it went if that is wanted.
+/// Runs the command on the first host, and reports as JSON how it went if that is wanted.
 int run_and_report(const FabricRef& fabric, const topo::Fabric& graph, const RunOptions& options,
                    const sigset_t& waited) {
     const std::string& host = graph.hosts.front().name;
@@ -105,7 +106,8 @@ int run_and_report(const FabricRef& fabric, const topo::Fabric& graph, const Run
     return status;
 }
 
-/// The fabric's directory, prepared; the base directory is locked only for that long.
+/// Makes the fabric's directory and returns the fabric. The base directory is locked only for that
+/// time.
 std::expected<FabricRef, std::string> prepare(const spec::Description& description) {
     const auto base = base_dir();
     if (!base) {
@@ -140,7 +142,7 @@ int cmd_run(const RunOptions& options) {
     if (pipe2(lifeline.data(), O_CLOEXEC) != 0) {
         return fail(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
     }
-    // From here on a signal must not end us before the fabric is gone.
+    // From here on a signal must not end this process before the fabric is gone.
     const sigset_t waited = signals_to_wait_for();
     sigprocmask(SIG_BLOCK, &waited, nullptr);
     const auto fabric = prepare(*description);

@@ -40,7 +40,7 @@ Json nodes_json(const view::Sharp& sharp) {
     return nodes;
 }
 
-/// Whether a group of the job has the locks of its ports.
+/// Returns whether a group of the job holds the locks of its ports, so that it may stream.
 bool streams(const view::SharpJob& job) {
     return std::ranges::find(job.groups, "locked", &view::SharpGroup::lock) != job.groups.end();
 }
@@ -84,7 +84,7 @@ Json jobs_json(const view::Sharp& sharp, bool with_trees) {
     return jobs;
 }
 
-/// Prints a switch with its members and the switches below it, two blanks deeper each.
+/// Prints a switch with its members and the switches below it, each level indented by two spaces.
 void print_switch(const view::SharpJob& job, const view::SharpSwitch& at, std::size_t depth) {
     const std::string indent(depth * 2, ' ');
     fmt::print("{}{}\n", indent, at.name);

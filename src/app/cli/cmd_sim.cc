@@ -31,7 +31,7 @@ namespace softib::app {
 
 namespace {
 
-/// What traffic there is if nobody says.
+/// The traffic if neither a scenario nor a flag names one.
 constexpr char kTrafficDefault[] = "permutation";
 
 constexpr char kOneRecorded[] =
@@ -57,7 +57,8 @@ std::expected<spec::Scenario, std::string> read_scenario(const SimOptions& optio
             return std::unexpected(applied.error());
         }
     }
-    // Traffic by flags is instead of that of the file; keys alone are for all of the default's.
+    // Flags about traffic replace the file's traffics. Keys without --traffic are those of the
+    // default traffic.
     if (!options.traffics.empty() || !options.traffic_keys.empty()) {
         scenario.traffics.clear();
     }
@@ -78,7 +79,7 @@ std::expected<spec::Scenario, std::string> read_scenario(const SimOptions& optio
     return scenario;
 }
 
-/// Whatever was asked for.
+/// Writes the report in all the forms that the options ask for. Returns the exit status.
 int write_report(const SimOptions& options, const sim::Report& report, const plan::Player& player,
                  const plan::Ends& ends) {
     int status = 0;
@@ -104,7 +105,8 @@ int write_report(const SimOptions& options, const sim::Report& report, const pla
     return status;
 }
 
-/// 0: the processes of a job have one part each.
+/// Returns the number of threads; 0 if this process is one of an MPI job, each of which simulates a
+/// part.
 std::uint32_t threads_of(const SimOptions& options) {
     return parallel::job_size() > 1 ? 0 : options.threads;
 }
@@ -113,7 +115,8 @@ bool is_recorded(const SimOptions& options) {
     return options.serve || !options.record.empty();
 }
 
-/// What must be recorded; with `page`, which shows it, where nobody has named a file too.
+/// Returns what must be recorded. With `page`, which shows the recording, there is a file even if
+/// the user has named none.
 std::expected<sim::RecordOptions, std::string> record_options(const SimOptions& options,
                                                               sim::PageServer* page) {
     sim::RecordOptions record{.path = options.record};
@@ -165,9 +168,9 @@ int run_scenario(const SimOptions& options, const spec::Scenario& scenario) {
     return page ? status | page->wait() : status;
 }
 
-// Reductions in switches.
+// Reductions in switches (SHARP).
 
-/// Whether the one traffic is SHARP's, with its keys behind its name.
+/// Returns whether a traffic is SHARP's; its keys may follow its name.
 bool is_sharp(const SimOptions& options) {
     return std::ranges::any_of(options.traffics, [](const std::string& traffic) {
         return traffic.substr(0, traffic.find(',')) == sim::kSharpTraffic;
@@ -183,7 +186,7 @@ int run_sharp(const SimOptions& options) {
                         "whatif or file goes with it",
                         sim::kSharpTraffic));
     }
-    // Its keys are those of any traffic.
+    // The keys are those of any traffic, so they are parsed as those of another one.
     SimOptions keys = options;
     keys.traffics.front().replace(0, sim::kSharpTraffic.size(), "shift");
     const auto scenario = read_scenario(keys);
@@ -198,7 +201,7 @@ int run_sharp(const SimOptions& options) {
     return report ? write_text("-", *report) : fail(report.error());
 }
 
-// Several networks.
+// Comparisons of several networks (--compare).
 
 int compare_variants(const SimOptions& options, const spec::Scenario& scenario) {
     if (!options.csv_links.empty() || !options.exports.empty()) {
@@ -239,7 +242,7 @@ int compare_variants(const SimOptions& options, const spec::Scenario& scenario) 
     return status;
 }
 
-// What if.
+// `softib sim whatif`.
 
 sim::WhatIfCase to_case(const sim::Report& report, std::string lost) {
     const plan::Totals totals = plan::total_of(report.results);
@@ -255,7 +258,7 @@ sim::WhatIfCase to_case(const sim::Report& report, std::string lost) {
 
 std::string names_of(const topo::Fabric& fabric, const std::vector<net::Failure>& failures) {
     std::string names;
-    std::string last;  // The ports of a router that is lost come one after the other.
+    std::string last;  // A lost router is in the list once for each of its ports, in a row.
     for (const net::Failure& failure : failures) {
         const std::string name = failure.what.port == 0
                                      ? plan::name_of_node(fabric, failure.what.node)
@@ -282,7 +285,8 @@ std::vector<plan::Flow> flows_of(const spec::Experiment& experiment) {
     return flows;
 }
 
-/// The draws of what is lost: one for what has a name, several for what is drawn at random.
+/// Returns the lists of failures to simulate: one if all failures are named, several if some are
+/// drawn at random.
 std::expected<std::vector<std::vector<net::Failure>>, std::string> list_losses(
     const SimOptions& options, const spec::Scenario& scenario) {
     std::vector<std::vector<net::Failure>> cases;
@@ -384,7 +388,8 @@ sweep::Outcome simulate_point(const spec::Sweep& of, const spec::SweepPoint& poi
     return ran ? outcome : failed(ran.error());
 }
 
-/// What all points have in common, as text: what the base says and the files that it names.
+/// Returns all that the points have in common, as text: the base scenario and the files that it
+/// names.
 std::string common_text(const SimOptions& options, const spec::Scenario& base) {
     std::string text = SOFTIB_VERSION;
     const auto add = [&](std::string_view part) { text += fmt::format("{}{}", '\0', part); };

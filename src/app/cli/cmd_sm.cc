@@ -28,8 +28,8 @@ live::ManagerCommand command_of(const std::string& action) {
     return action == "handover" ? live::ManagerCommand::kHandOver : live::ManagerCommand::kStatus;
 }
 
-/// Looked at anew whenever somebody asks, in what the switches hold: what was written behind the
-/// manager's back shows too.
+/// Verifies the routes that the switches hold now, and returns the verdict. Entries that did not
+/// come from the manager (softib route) are checked too.
 std::string verified(const Observer& observer) {
     const auto routes = view::read_routes(observer.arena(), observer.daemon());
     if (!routes) {

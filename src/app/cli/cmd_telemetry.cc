@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Becomes softib-telemetry, which links what nothing else needs.
+// softib telemetry and softib serve: become softib-telemetry, a program of its own because of the
+// libraries that it needs.
 #include <fmt/format.h>
 #include <unistd.h>
 

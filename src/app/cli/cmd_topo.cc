@@ -67,7 +67,7 @@ std::expected<Drawn, std::string> load(const TopoOptions& options) {
     return with_lmc(std::move(graph), description);
 }
 
-/// The locale decides what a terminal can show.
+/// Returns whether the terminal can show Unicode, by the locale.
 bool unicode_wanted() {
     for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         const char* const value = std::getenv(name);

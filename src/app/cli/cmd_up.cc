@@ -17,7 +17,8 @@ namespace softib::app {
 
 namespace {
 
-/// A leftover of a daemon that died is restarted as it was, unless the user describes it anew.
+/// Returns the description of the fabric to start. A fabric whose daemon died is restarted as it
+/// was, unless the user describes it anew.
 std::expected<spec::Description, std::string> choose(const UpOptions& options,
                                                      const FabricRef& fabric) {
     const std::string leftover = fabric.dir + "/" + kDescriptionName;
@@ -108,7 +109,7 @@ std::expected<spec::Description, std::string> describe(const FabricFlags& flags,
             return std::unexpected(applied.error());
         }
     }
-    // Those that a file named were read with it.
+    // Files that the description's file named were read together with it.
     const auto by_flag = [&](const char* key) {
         const auto origin = description.origins.find(key);
         return origin != description.origins.end() && origin->second == spec::flag_name(key);

@@ -21,18 +21,20 @@ struct FabricFlags {
     bool empty() const { return config.empty() && keys.empty(); }
 };
 
-/// File and flags together, on top of what is described already; flags win.
+/// Returns `description` with the keys of the file and of the flags applied to it; flags win over
+/// the file. The error is for the user.
 std::expected<spec::Description, std::string> describe(const FabricFlags& flags,
                                                        spec::Description description = {});
 
-/// Says why a description is refused. Returns 2 where the message begins with a flag, which is then
-/// to blame, else 1.
+/// Prints why a description is refused. Returns the exit status: 2 if the message begins with a
+/// flag, since the command line is wrong then, else 1.
 [[nodiscard]] int fail_describing(const std::string& message);
 
-/// Tells the user what the reader of a dump left out.
+/// Tells the user what the reader of a topology file (softib up --from) left out.
 void note_warnings(const topo::Fabric& graph);
 
-/// The fabric of a description, if there is a host in it to run programs on.
+/// Returns the fabric of a description. The error, for the user, says that it has no host to run
+/// programs on, or cannot be built.
 std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description& description);
 
 struct UpOptions {
@@ -44,7 +46,7 @@ struct UpOptions {
 int cmd_up(const UpOptions& options);
 
 struct DownOptions {
-    std::vector<std::string> names;  ///< Empty: the fabric that other commands would take.
+    std::vector<std::string> names;  ///< Empty: the fabric that other commands would choose.
     bool all = false;
     bool json = false;
 };
@@ -70,13 +72,13 @@ int cmd_addr(const AddrOptions& options);
 
 struct TopoOptions {
     std::optional<std::string> fabric;
-    FabricFlags flags;  ///< Not empty: draw this description instead of a running fabric.
+    FabricFlags flags;  ///< A description to draw; empty: a running fabric is drawn.
     std::string dot;
     std::string svg;
     std::string ibnetdiscover;
     std::string ibsim;
-    bool report = false;           ///< Numbers instead of a picture.
-    std::uint32_t rack_hosts = 0;  ///< For those; 0: chosen.
+    bool report = false;           ///< Print numbers instead of a picture.
+    std::uint32_t rack_hosts = 0;  ///< Hosts in a rack, for the report; 0: the report chooses.
     bool json = false;
 };
 int cmd_topo(const TopoOptions& options);
@@ -96,7 +98,7 @@ int cmd_exec(const ExecOptions& options);
 /// `softib am`: becomes the aggregation manager of a fabric, on a host.
 struct AmOptions {
     ExecOptions where;
-    std::string key;  ///< AM_Key; empty: none.
+    std::string key;  ///< The AM_Key; empty: none.
     bool once = false;
 };
 int cmd_am(AmOptions options);
@@ -114,15 +116,15 @@ int cmd_run(const RunOptions& options);
 
 struct MpirunOptions {
     std::optional<std::string> fabric;
-    std::optional<std::uint32_t> ranks;  ///< Without: one a host.
-    std::string mpi;                     ///< "openmpi", "mpich" or empty: find out.
+    std::optional<std::uint32_t> ranks;  ///< std::nullopt: one rank for each host.
+    std::string mpi;                     ///< "openmpi" or "mpich"; empty: the program's own.
     bool json = false;
     bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_mpirun(const MpirunOptions& options);
-/// What an MPI starts in place of the program: goes to the host of its rank and becomes the
-/// program.
+/// Enters the host of this process's rank and becomes the program. An MPI's launcher starts this
+/// command (`softib mpi-rank`) in place of the program.
 int cmd_mpi_rank(const MpirunOptions& options);
 
 struct RouteOptions {
@@ -138,10 +140,10 @@ int cmd_route(const RouteOptions& options);
 struct RoutesOptions {
     std::optional<std::string> fabric;
     std::string action;     ///< "check" or "dump".
-    std::string directory;  ///< To dump to.
-    bool all = false;       ///< Traffic of switches themselves too.
+    std::string directory;  ///< The directory that "dump" writes to.
+    bool all = false;       ///< Whether "check" counts traffic of switches themselves too.
     bool permutations = false;
-    std::string ranks;  ///< File with the order of hosts in permutations.
+    std::string ranks;  ///< The file with the order of hosts in permutations.
     bool json = false;
 };
 int cmd_routes(const RoutesOptions& options);
@@ -157,11 +159,11 @@ int cmd_link(const LinkOptions& options);
 
 struct FaultOptions {
     std::optional<std::string> fabric;
-    std::string link;     ///< NODE:PORT; empty: list what was set.
-    std::string drop;     ///< Part of the packets: "1e-4", "0.01%".
-    std::string corrupt;  ///< The same.
-    std::string delay;    ///< "10us".
-    std::string rate;     ///< "10G", or "0" for the link's own.
+    std::string link;     ///< NODE:PORT; empty: the command lists the faults that were set.
+    std::string drop;     ///< The part of packets that is lost: "1e-4", "0.01%".
+    std::string corrupt;  ///< The part of packets that is corrupted: "1e-4", "0.01%".
+    std::string delay;    ///< The delay of each packet: "10us".
+    std::string rate;     ///< The link's rate: "10G", or "0" for its own.
     bool clear = false;
     bool json = false;
 };
@@ -169,20 +171,20 @@ int cmd_fault(const FaultOptions& options);
 
 struct CaptureOptions {
     std::optional<std::string> fabric;
-    std::vector<std::string> ports;  ///< NODE:PORT; none: what all HCAs send.
-    std::string file;                ///< "-": standard output.
+    std::vector<std::string> ports;  ///< NODE:PORT; empty: what all HCAs send is captured.
+    std::string file;                ///< The pcap file; "-": standard output.
     std::uint32_t snap_bytes = 65535;
     std::uint64_t count = 0;  ///< Stop after this many packets; 0: never.
-    bool bare = false;        ///< Link type 247, which Wireshark does not know.
+    bool bare = false;        ///< Write link type 247, which Wireshark does not know.
     bool json = false;
 };
 int cmd_capture(const CaptureOptions& options);
 
-/// softib telemetry and softib serve.
+/// The command lines of `softib telemetry` and `softib serve`.
 struct TelemetryCommand {
     std::optional<std::string> fabric;
     std::optional<std::string> umad;
-    std::string recording;  ///< The file of a simulation.
+    std::string recording;  ///< The file that a simulation recorded.
     std::string history;
     std::string history_max;
     std::string rules;
@@ -209,7 +211,7 @@ int cmd_health(const HealthOptions& options);
 
 struct LogOptions {
     std::optional<std::string> fabric;
-    std::optional<std::uint32_t> lines;  ///< std::nullopt: all.
+    std::optional<std::uint32_t> lines;  ///< How many of the last lines; std::nullopt: all.
     bool follow = false;
     bool json = false;
 };
@@ -220,13 +222,13 @@ using KeyTexts = std::vector<std::pair<std::string, std::string>>;
 
 struct SimOptions {
     bool whatif = false;
-    std::string scenario;  ///< The file; empty: flags say all.
+    std::string scenario;  ///< The file; empty: the flags are the whole scenario.
     FabricFlags flags;
-    KeyTexts keys;                      ///< Of the scenario.
+    KeyTexts keys;                      ///< Keys of the scenario.
     std::vector<std::string> traffics;  ///< "incast,size=1MB"
-    KeyTexts traffic_keys;              ///< For all of them.
+    KeyTexts traffic_keys;              ///< Keys that apply to every traffic.
     KeyTexts failures;
-    std::uint32_t seeds = 1;  ///< What if: how many draws of random failures.
+    std::uint32_t seeds = 1;  ///< How many times whatif draws random failures.
     bool schema = false;      ///< Print the schema of scenarios, and nothing else.
     bool json = false;
     std::string csv;
@@ -234,14 +236,14 @@ struct SimOptions {
     std::vector<std::string> exports;  ///< FORMAT=FILE
     std::string html;
     std::string record;        ///< The file; empty: nothing is recorded.
-    std::string record_every;  ///< Virtual time; empty: the default.
-    bool serve = false;        ///< Shows the recording as a web page.
-    std::string port;          ///< Its port; empty: the default.
+    std::string record_every;  ///< Virtual time between readings; empty: the default.
+    bool serve = false;        ///< Show the recording as a web page.
+    std::string port;          ///< The TCP port of the web page; empty: the default.
     std::uint32_t threads = 1;
-    // Of a sweep.
+    // The next five are for sweeps; sweep/sweep.h explains them.
     std::string sweep;  ///< The file; empty: there is one simulation.
     std::string db;
-    std::string part;  ///< "2/8"
+    std::string part;  ///< The part of the sweep to simulate: "2/8".
     std::uint32_t jobs = 0;
     bool merge = false;
 };
@@ -266,8 +268,8 @@ struct SharpOptions {
     std::optional<std::string> fabric;
     std::string action;  ///< "status", "trees" or "jobs".
     bool json = false;
-    std::string dot;  ///< Where a picture of the trees goes; empty: nowhere.
-    std::string svg;
+    std::string dot;  ///< The file for a drawing of the trees (Graphviz); empty: none.
+    std::string svg;  ///< The file for a drawing of the trees (SVG); empty: none.
 };
 int cmd_sharp(const SharpOptions& options);
 

@@ -32,24 +32,25 @@ const Command* find_command(const Command& command, std::string_view name) {
     return found == command.commands.end() ? nullptr : &*found;
 }
 
-/// Whether a subcommand is meant: one begins so, or nothing else can stand here.
+/// Returns whether a word is the beginning of a subcommand's name: a name begins so, or nothing
+/// else can stand here.
 bool names_one_of(const Command& command, std::string_view begun) {
     return std::ranges::any_of(command.commands,
                                [&](const Command& each) { return each.name.starts_with(begun); }) ||
            (!command.commands.empty() && command.operands.empty());
 }
 
-/// Where "--name" ends and "=value" begins.
+/// Returns the part of "--name=value" before the "=".
 std::string_view name_part(std::string_view word) {
     return word.substr(0, word.find('='));
 }
 
-/// Takes a line word by word.
+/// Reads a command line word by word.
 class Reader {
   public:
     explicit Reader(const Command& program) : path_{&program} {}
 
-    /// A word that is whole, at place `at` of the line.
+    /// Takes a complete word, at place `at` of the line.
     void take(const std::string& word, std::size_t at) {
         if (program_at_) {
             return;
@@ -69,7 +70,7 @@ class Reader {
         }
     }
 
-    /// The word that is not whole.
+    /// Takes the last word, which may be incomplete, and returns what it may be.
     Wanted finish(const std::string& word, std::size_t at) {
         const Command& command = *path_.back();
         Wanted wanted{.operand = {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The values that the operands of softib's commands may have: names that are fixed, and what a
-// running fabric consists of.
+// The values that the operands of softib's commands may have: fixed names, and names of nodes and
+// ports of a running fabric.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace softib::app::complete {
 
 namespace {
 
-/// Collects the values that begin as the user has begun.
+/// Collects the values that begin with what the user has typed.
 class Values {
   public:
     explicit Values(const Wanted& wanted) : wanted_(wanted) {}
@@ -69,13 +69,13 @@ void add_nodes(const live::Arena& arena, Values& out) {
     }
 }
 
-/// What is at the other end of a switch's port; empty: nothing.
+/// Returns "to NODE" for the node at the other end of a switch port; empty if there is no cable.
 std::string peer_of(const live::Arena& arena, const live::SwitchRecord& sw, std::uint32_t port) {
     const live::NodeRef& peer = arena.switch_ports[sw.port_first + port].peer;
     return peer.kind == live::NodeRef::kNone ? "" : "to " + view::node_name(arena, peer);
 }
 
-/// The ports that have a cable: "sw0:1", "h0:1".
+/// Adds the ports that have a cable: "sw0:1", "h0:1".
 void add_cables(const live::Arena& arena, Values& out) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         const live::SwitchRecord& sw = arena.switches[i];
@@ -91,7 +91,7 @@ void add_cables(const live::Arena& arena, Values& out) {
     }
 }
 
-/// The ports with a cable of the node that the line names.
+/// Adds the numbers of the ports with a cable of the node that the line names.
 void add_ports(const live::Arena& arena, const std::vector<std::string>& given, Values& out) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         const live::SwitchRecord& sw = arena.switches[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Pages of HTML that need nothing else: no script, no font and no picture from anywhere.
+// Pages of HTML that load nothing else: no script, no font and no picture.
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ inline std::string escaped(std::string_view text) {
     return out;
 }
 
-/// A row of a table; `tag` is "th" or "td".
+/// Returns a row of a table as HTML; `tag` is "th" or "td".
 inline std::string table_row(const std::vector<std::string>& row, const char* tag) {
     std::string text = "<tr>";
     for (const std::string& cell : row) {
@@ -59,7 +59,7 @@ inline std::string table_row(const std::vector<std::string>& row, const char* ta
     return text + "</tr>\n";
 }
 
-/// Everything before what the page says, with its title as the first heading.
+/// Returns the beginning of a page, up to and with its title as the first heading.
 inline std::string page_head(std::string_view title) {
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

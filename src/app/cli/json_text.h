@@ -8,18 +8,20 @@
 
 namespace softib::app {
 
-/// JSON for a reader. Names of files and programs may be any bytes; what is no UTF-8 is replaced.
+/// Returns JSON on several lines, for people. Bytes that are no UTF-8 (names of files and programs
+/// may have any) become U+FFFD.
 inline std::string json_text(const nlohmann::ordered_json& value) {
     return value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// The same on one line, for a reader that takes a value per line.
+/// Returns JSON on one line, for a reader that takes a value per line. Bytes that are no UTF-8
+/// become U+FFFD.
 inline std::string json_line(const nlohmann::ordered_json& value) {
     return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// Prints a line of JSON to standard error, for a command whose standard output is that of a
-/// program which it runs. If it cannot be written, the exit status is still the program's.
+/// Prints a line of JSON to standard error, for a command that runs a program and leaves standard
+/// output to it. A failure to write is ignored: the exit status stays the program's.
 inline void report_line(const nlohmann::ordered_json& value) {
     std::fflush(stdout);
     std::fputs(json_line(value).c_str(), stderr);

@@ -16,7 +16,8 @@ struct LinkName {
 };
 std::expected<LinkName, std::string> parse_link(const std::string& text);
 
-/// A port of a switch in the arena's table, as `parse_link` takes it.
+/// Returns the name of a switch port, given by its index in the arena's table, as parse_link()
+/// takes it.
 std::string switch_port_name(const live::Arena& arena, std::uint32_t switch_port);
 
 }  // namespace softib::app

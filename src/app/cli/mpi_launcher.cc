@@ -19,7 +19,7 @@ std::optional<Mpi> mpi_linked(std::string_view program) {
     if (!program.starts_with("\177ELF")) {
         return std::nullopt;
     }
-    // Debian's name of it, and the one that it shares with its relatives.
+    // The name of MPICH's library on Debian, and the one that all MPIs of its family share.
     if (names("libmpich.so.") || names("libmpi.so.12")) {
         return Mpi::kMpich;
     }
@@ -51,12 +51,12 @@ bool is_version_of(Mpi mpi, std::string_view text) {
 MpiLaunch mpi_launch(Mpi mpi, const std::string& launcher, std::uint32_t ranks,
                      const std::vector<std::string>& rank_command) {
     MpiLaunch launch;
-    // Connections, the datagrams that UCX makes them with, and a rank's messages to itself.
+    // Reliable connections, for which UCX uses datagrams too, and a rank's messages to itself.
     launch.variables = {{"UCX_TLS", "rc_v,self"}};
     if (mpi == Mpi::kOpenMpi) {
         launch.command = {launcher, "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"};
-        // Debian turns UCX off, and Open MPI does without it unless it knows transport and driver.
-        // Windows in shared memory are left to programs that ask for shared memory explicitly.
+        // Debian turns UCX off, and Open MPI does not use it unless it knows the transport and the
+        // driver. MPI windows are in shared memory only if a program asks for that explicitly.
         launch.variables.insert(launch.variables.end(),
                                 {{"OMPI_MCA_pml", "ucx"},
                                  {"OMPI_MCA_opal_common_ucx_tls", "any"},

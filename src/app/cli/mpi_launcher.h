@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Starts MPI libraries so that their ranks use UCX on the fabric: all ranks are on one machine, and
-// without these settings an MPI would use its shared memory.
+// Command lines and settings that make the ranks of an MPI job use UCX on the fabric. All ranks are
+// on one machine, where an MPI would use shared memory without these settings.
 
 #include <cstdint>
 #include <optional>
@@ -15,28 +15,29 @@ namespace softib::app {
 
 enum class Mpi { kOpenMpi, kMpich };
 
-/// As a user names it on the command line.
+/// Returns the MPI that a user names on the command line; std::nullopt if the name is none.
 std::optional<Mpi> mpi_named(std::string_view name);
 
-/// The MPI whose library a program names, by the program's bytes. A script or an interpreter names
-/// none.
+/// Returns the MPI whose library a program needs, found in the bytes of the program's file.
+/// Returns std::nullopt if they name none, as those of a script or an interpreter.
 std::optional<Mpi> mpi_linked(std::string_view program);
 
-/// For messages: what it is called, and how to get it.
+/// Returns the name of an MPI, for messages.
 const char* title(Mpi mpi);
+/// Returns the Debian packages of an MPI, for messages.
 const char* packages(Mpi mpi);
 
-/// Programs that may be its mpirun, the surest first.
+/// Returns the names of programs that may be an MPI's mpirun, the surest first.
 std::vector<std::string> launcher_names(Mpi mpi);
-/// Whether what `mpirun --version` prints is of this MPI.
+/// Returns whether an mpirun is of this MPI, by what `mpirun --version` printed.
 bool is_version_of(Mpi mpi, std::string_view text);
 
 struct MpiLaunch {
     std::vector<std::string> command;
-    /// For the environment, where they are not set yet: what the user says counts.
+    /// Variables for the environment of the ranks. A value that the user has set wins.
     std::vector<std::pair<std::string, std::string>> variables;
 };
-/// `rank_command` starts one rank.
+/// Returns how to start a job of an MPI; `rank_command` starts one rank.
 MpiLaunch mpi_launch(Mpi mpi, const std::string& launcher, std::uint32_t ranks,
                      const std::vector<std::string>& rank_command);
 

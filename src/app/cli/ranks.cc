@@ -26,7 +26,7 @@ std::uint32_t number(const std::string& word) {
     return error == std::errc{} && end == last && value <= kLidUnicastMax.value ? value : 0;
 }
 
-/// A host's first device goes by the name of the host too.
+/// Returns the LIDs of HCAs by name. A host's first HCA has the name of the host too.
 std::map<std::string, Lid> names_of(const live::Arena& arena, const view::Routes& routes) {
     std::map<std::string, Lid> names;
     for (const routing::Target& target : routes.graph.targets()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The order in which a job uses hosts, as a file: one host a line, first word HOST, HOST/DEVICE or
-// a LID (decimal, or hexadecimal as in OpenSM's opensm-ftree-ca-order.dump). What follows on a
-// line, empty lines and lines that begin with # are not looked at.
+// Files with the order in which a job uses hosts, one host a line. The first word of a line is
+// HOST, HOST/DEVICE or a LID (decimal, or hexadecimal as in OpenSM's opensm-ftree-ca-order.dump).
+// The rest of a line, empty lines and lines that begin with # are ignored.
 
 #include <expected>
 #include <string>

@@ -61,7 +61,7 @@ class Dumper {
         for (std::uint32_t sw = 0; sw < switches; ++sw) {
             shortest[sw] = routing::hops_from(graph_, sw);
         }
-        // By LID and switch: cables to the end port, 0xFF if none leads there.
+        // By LID and switch: number of cables to the end port; 0xFF if there is no path.
         std::vector<std::uint8_t> hops((graph_.lid_max().value + std::size_t{1}) * switches, 0xFF);
         const routing::PortMap ports(graph_);
         routing::RouteWalk walk(graph_, routes_.tables.lfts, ports);
@@ -164,7 +164,8 @@ class Dumper {
         return name;
     }
 
-    /// Vendor, device and revision are not in the arena, and nobody needs them here.
+    /// Returns one end of a cable as OpenSM writes it. Vendor, device and revision are not in the
+    /// arena, and readers do not need them: they are zero.
     std::string end_text(const End& end) const {
         constexpr const char* kText =
             "{{ {} Ports:{:02X} SystemGUID:{:016x} NodeGUID:{:016x} PortGUID:{:016x} VenID:000000 "
@@ -220,7 +221,7 @@ std::expected<void, std::string> write_file(const std::string& path,
         try {
             fill(out.get());
         } catch (const std::system_error&) {
-            good = false;  // fmt throws what it cannot write.
+            good = false;  // fmt throws if it cannot write.
         }
         good = good && std::fflush(out.get()) == 0;
     }
@@ -247,7 +248,7 @@ std::expected<std::vector<std::string>, std::string> dump_routes(const live::Are
     if (routes.sls_known) {
         parts.emplace_back(kPathSlName, &Dumper::service_levels);
     } else {
-        unlink((directory + "/" + kPathSlName).c_str());  // That of an earlier time.
+        unlink((directory + "/" + kPathSlName).c_str());  // One of an earlier dump would be wrong.
     }
     std::vector<std::string> names;
     for (const auto& [name, part] : parts) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Routes as files of the kind that OpenSM writes, for tools that read those: ibdmchk (ibutils)
-// checks them with code that is not ours.
+// Routes as the files that OpenSM dumps, for tools that read those. One is ibdmchk (ibutils), which
+// checks routes independently of our code.
 //
 //   opensm-subnet.lst      every cable, from both ends
 //   opensm.fdbs            linear forwarding tables
 //   opensm.mcfdbs          multicast forwarding tables
-//   opensm-sl2vl.dump      service levels to virtual lanes, of every switch
-//   opensm-path-sl.dump    the service level of every path between hosts; only where it is known
+//   opensm-sl2vl.dump      SL2VL tables of every switch
+//   opensm-path-sl.dump    the service level of every path between hosts, if it is known
 
 #include <expected>
 #include <string>
@@ -19,7 +19,8 @@
 
 namespace softib::app {
 
-/// Makes the directory if need be. Returns the files' names; the error is for the user.
+/// Writes the files into the directory, which it makes if need be. Returns the names of the files;
+/// the error is for the user.
 std::expected<std::vector<std::string>, std::string> dump_routes(const live::Arena& arena,
                                                                  const view::Routes& routes,
                                                                  const std::string& directory);

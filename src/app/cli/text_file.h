@@ -12,7 +12,8 @@
 
 namespace softib::app {
 
-/// Writes a whole file, or with "-" to standard output. Returns the command's status.
+/// Writes a text to a file, or to standard output if `path` is "-". Returns the exit status of the
+/// command, after an error message if it is not 0.
 [[nodiscard]] inline int write_text(const std::string& path, const std::string& text) {
     if (path == "-") {
         fmt::print("{}", text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The report of `softib topo --report` for programs.
+// The report of `softib topo --report` as JSON.
 
 #include <string>
 

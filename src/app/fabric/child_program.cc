@@ -16,7 +16,8 @@ namespace softib::app {
 
 namespace {
 
-/// In the child: what the daemon set up for itself is undone, and its death is ours.
+/// Runs in the child after fork(): undoes what the daemon set up for itself (signals, descriptors),
+/// arranges to end with the daemon, and becomes the program.
 [[noreturn]] void become_child(const std::vector<std::string>& args,
                                const std::vector<std::string>& environment, pid_t parent,
                                int output_fd) {
@@ -24,7 +25,7 @@ namespace {
     if (getppid() != parent) {
         _exit(1);
     }
-    setpgid(0, 0);  // Ctrl-C is for the daemon, which ends us in good order.
+    setpgid(0, 0);  // Ctrl-C is for the daemon, which then ends this process.
     const int null_fd = open("/dev/null", O_RDONLY);
     dup2(null_fd, STDIN_FILENO);
     dup2(output_fd, STDOUT_FILENO);

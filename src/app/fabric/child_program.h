@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A program that the daemon starts beside a fabric and that ends with it, however the daemon ends.
+// Programs that the daemon starts beside a fabric. They end with the daemon, however it ends.
 
 #include <sys/types.h>
 
@@ -12,12 +12,12 @@
 
 namespace softib::app {
 
-/// Starts a program with its output in a file, and returns its pid.
+/// Starts a program with its output in the file `output`, and returns its pid.
 std::expected<pid_t, std::string> start_child(const std::vector<std::string>& args,
                                               const std::vector<std::string>& environment,
                                               const std::string& output);
 
-/// Returns the daemon's environment with these variables.
+/// Returns daemon_environment() with these variables set.
 std::vector<std::string> child_environment(
     const std::vector<std::pair<std::string, std::string>>& variables);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The host's /sys and /dev as real paths, for programs that no preload reaches (static binaries,
-// Go). /sys and /dev themselves cannot be written to, so each directory that must get an entry
-// is replaced by a tmpfs that holds the old entries, bound, and the new ones.
+// Makes the host's /sys and /dev real paths, for programs that no preload reaches (static binaries,
+// Go). /sys and /dev themselves cannot be written to, so each directory that must get an entry is
+// replaced by a tmpfs that has the old entries, as bind mounts, and the new ones.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ namespace {
 
 using Done = std::expected<void, std::string>;
 
-// Where real HCAs would stand: replaced whole, never mixed with ours.
+// The directories of real HCAs, which are replaced as a whole and never mixed with ours.
 constexpr const char* kOursAlone[] = {"infiniband", "infiniband_verbs", "infiniband_mad",
                                       "infiniband_cm"};
 
@@ -49,8 +49,8 @@ bool write_text(const char* path, const std::string& text) {
     return done;
 }
 
-/// Rights to mount: those we have, else those of a user namespace where our uid stays the same,
-/// so that the daemon and the kernel still see us as ourselves.
+/// Makes a mount namespace. Without the right to do so, makes a user namespace first, in which the
+/// uid stays the same, so that the daemon and the kernel see the same user.
 Done unshare_mounts() {
     if (unshare(CLONE_NEWNS) == 0) {
         return {};
@@ -80,20 +80,20 @@ Done bind_over(const fs::path& from, const fs::path& to) {
     return {};
 }
 
-/// A mount of this namespace alone: nothing that happens below it is seen outside.
+/// Makes a mount private to this namespace: nothing that is mounted below it is seen outside.
 bool make_private(const char* at, unsigned long how = 0) {
     return mount(nullptr, at, nullptr, MS_PRIVATE | how, nullptr) == 0;
 }
 
-/// In a chroot the root is a directory of some mount, whose propagation cannot be changed by a path
-/// from here. A copy of the whole tree is mounted where one of the chroot's own mounts hides it
-/// from others, and becomes the root.
+/// Makes a copy of the whole tree the root. This is for a chroot, where the root is a directory of
+/// some mount, whose propagation cannot be changed by a path from here. The copy is mounted below
+/// one of the chroot's own mounts, which hides it from others.
 Done enter_copy_of_root() {
     std::error_code gone;
     const fs::path here = fs::current_path(gone);
     for (const char* const place : {"/proc", "/sys", "/dev"}) {
         if (!make_private(place)) {
-            continue;  // Not a mount.
+            continue;  // This place is not a mount.
         }
         if (auto done = bind_over("/", place); !done) {
             return done;
@@ -111,7 +111,7 @@ Done enter_copy_of_root() {
         "/dev; mount /proc here, or run without --ns");
 }
 
-/// Nothing that is mounted from here on shows in the namespace we come from.
+/// Hides all later mounts from the namespace that this process comes from.
 Done hide_mounts() {
     if (make_private("/", MS_REC)) {
         return {};
@@ -125,7 +125,8 @@ Done hide_mounts() {
     return make_private("/", MS_REC) ? Done{} : failed("make the mounts private");
 }
 
-/// Makes `to` show what `from` is: a directory or a file is bound, a link is written again.
+/// Makes `to` show what `from` is: a directory or a file by a bind mount, a symbolic link by the
+/// same link.
 Done put(const fs::path& from, const fs::path& to) {
     std::error_code error;
     const fs::file_status status = fs::symlink_status(from, error);
@@ -160,7 +161,8 @@ std::vector<fs::path> entries(const fs::path& dir) {
     return all;
 }
 
-/// Fills `to` with the entries of both directories; ours win, directories in both are merged.
+/// Fills `to` with the entries of both directories. Entries of `ours` win; directories that are in
+/// both are merged.
 Done merge(const fs::path& theirs, const fs::path& ours, const fs::path& to) {
     std::error_code ignored;
     for (const fs::path& entry : entries(theirs)) {
@@ -169,7 +171,7 @@ Done merge(const fs::path& theirs, const fs::path& ours, const fs::path& to) {
         if (in_ours || ours_alone(name)) {
             continue;
         }
-        // What cannot be shown (a device the namespace may not see) is left out.
+        // An entry that cannot be shown (a device that the namespace may not see) is left out.
         if (!put(entry, to / name)) {
             fs::remove(to / name, ignored);
         }
@@ -194,7 +196,8 @@ Done merge(const fs::path& theirs, const fs::path& ours, const fs::path& to) {
     return {};
 }
 
-/// In /dev/infiniband programs look for character devices; nothing is ever sent to them.
+/// Adds /dev/infiniband. Programs look for character devices there, but nothing is ever sent to
+/// them.
 Done put_devices(const fs::path& ours, const fs::path& to) {
     const fs::path dir = to / "infiniband";
     if (mkdir(dir.c_str(), 0755) != 0) {
@@ -208,13 +211,13 @@ Done put_devices(const fs::path& ours, const fs::path& to) {
     return {};
 }
 
-/// Replaces `dir` by a merge with the same directory below the host's root.
+/// Replaces `dir` by its merge with the same directory below the host's root.
 Done replace(const fs::path& dir, const fs::path& sysroot, const fs::path& staging) {
     const fs::path ours = sysroot / dir.relative_path();
     if (access(ours.c_str(), F_OK) != 0 || access(dir.c_str(), F_OK) != 0) {
         return {};
     }
-    // 755, not the sticky 1777: writing to a device in a sticky directory is refused.
+    // Mode 755, not the default 1777: writing to a device in a sticky directory is refused.
     if (mount("softib", staging.c_str(), "tmpfs", MS_NOSUID, "mode=755") != 0) {
         return failed("mount a tmpfs");
     }
@@ -233,7 +236,8 @@ Done replace(const fs::path& dir, const fs::path& sysroot, const fs::path& stagi
     return done;
 }
 
-/// The machine's /etc/hosts and, before it, the fabric's hosts, in a file without a name.
+/// Replaces /etc/hosts by a file without a name that has the fabric's hosts and then the machine's
+/// own lines.
 Done name_hosts(const HostEnvironment& host) {
     constexpr char kHostsFile[] = "/etc/hosts";
     if (access(kHostsFile, R_OK) != 0) {
@@ -266,7 +270,7 @@ Done name_hosts(const HostEnvironment& host) {
     return done;
 }
 
-/// The host's name, for all that is asked of the kernel.
+/// Makes the host's name the one that the kernel tells this process and its children.
 Done take_name(const HostEnvironment& host) {
     const std::string name = hostname_of(host);
     if (unshare(CLONE_NEWUTS) != 0 || sethostname(name.data(), name.size()) != 0) {

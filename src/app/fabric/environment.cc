@@ -20,13 +20,13 @@ namespace softib::app {
 namespace {
 
 constexpr char kPreloadName[] = "libsoftib_fs.so";
-/// In the folder of the libraries, if a sanitizer watches these: its run-time, which must be loaded
-/// before all else.
+/// The file in the folder of the libraries that names a sanitizer's run-time library, which must be
+/// loaded before all else. It is there only if the libraries were built with a sanitizer.
 constexpr char kFirstLibraryFile[] = "first_library";
 constexpr char kSocketsName[] = "rsocket/librspreload.so";
 constexpr char kVerbsName[] = "libibverbs.so.1";
 constexpr char kEnforceMemlock[] = "SOFTIB_ENFORCE_MEMLOCK";
-constexpr char kPathDefault[] = "/usr/local/bin:/usr/bin:/bin";  // For a caller without any.
+constexpr char kPathDefault[] = "/usr/local/bin:/usr/bin:/bin";  // For a caller without PATH.
 constexpr std::array kAdminDirs{"/usr/sbin", "/sbin"};
 
 std::string inherited(const char* name) {
@@ -34,17 +34,17 @@ std::string inherited(const char* name) {
     return value == nullptr ? std::string() : std::string(value);
 }
 
-// What the loader takes for the end of an entry (ld.so(8)).
+// The characters that end an entry of the loader's lists (ld.so(8)).
 constexpr char kPreloadSeparators[] = ": ";
 constexpr char kLibraryPathSeparators[] = ":;";
 
-/// The same file, by whatever name: a fabric may have a link to our libraries.
+/// Returns whether two paths lead to the same file: a fabric may have a link to our libraries.
 bool same_file(std::string_view entry, const std::string& path) {
     std::error_code unknown;
     return entry == path || std::filesystem::equivalent(entry, path, unknown);
 }
 
-/// Takes `path` out of a list of the loader's.
+/// Returns a list of the loader's (LD_PRELOAD, LD_LIBRARY_PATH) without `path`.
 std::string without(std::string_view list, const std::string& path, const char* separators) {
     std::string rest;
     while (!list.empty()) {
@@ -64,9 +64,9 @@ std::string put_first(const std::string& path, const std::string& list, const ch
     return rest.empty() ? path : path + ":" + rest;
 }
 
-/// The caller's PATH with our programs first. Debian gives a plain user no directory of sbin, where
-/// it puts ibnetdiscover, ibstat and opensm: those stand behind. What is there stays where it is.
-/// Unlike the loader's lists, PATH may hold spaces.
+/// Returns the caller's PATH with our programs first, and with the sbin directories last if they
+/// are not in it: Debian has ibnetdiscover, ibstat and opensm there, but not in the PATH of a plain
+/// user. Unlike the loader's lists, PATH may have spaces.
 std::string search_path(const std::string& own, const std::string& inherited_path) {
     std::string path = inherited_path.empty() ? kPathDefault : inherited_path;
     const auto has = [&](const std::string& entry) {
@@ -145,7 +145,7 @@ std::expected<std::string, std::string> loadable_library_dir(const std::string& 
     if (dir.find_first_of(kSeparators) == std::string::npos) {
         return dir;
     }
-    // One for each installation that runs programs on the fabric.
+    // There is one link for each installation of softib that runs programs on the fabric.
     const std::string link = fmt::format("{}/.lib-{:x}", link_dir, std::hash<std::string>{}(dir));
     if (link.find_first_of(kSeparators) != std::string::npos) {
         return std::unexpected(fmt::format(
@@ -176,12 +176,12 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
         {"NCCL_IBVERBS_LIB", wanted.libraries + "/" + kVerbsName},
         {"PATH", search_path(wanted.programs, inherited("PATH"))},
     };
-    // Shells take it for the name where it is set.
+    // Shells take HOSTNAME for the machine's name if it is set.
     if (!wanted.real_hostname && !inherited("HOSTNAME").empty()) {
         variables.emplace_back("HOSTNAME", hostname_of(wanted));
     }
-    // NCCL 2.28.9 asks for HCAs that a GPU can drive by itself, and crashes where there are
-    // none; its proxy (2) needs no such thing.
+    // NCCL 2.28.9 looks for HCAs that a GPU can drive by itself, and crashes if there are none. Its
+    // proxy (2) does not need them.
     if (inherited("NCCL_GIN_TYPE").empty()) {
         variables.emplace_back("NCCL_GIN_TYPE", "2");
     }

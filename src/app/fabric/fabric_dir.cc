@@ -138,7 +138,7 @@ std::expected<std::vector<FabricRef>, std::string> list_fabrics() {
 
 std::vector<FabricRef> running_fabrics() {
     auto fabrics = list_fabrics().value_or(std::vector<FabricRef>{});
-    // Not by the lock: a look at it could keep a daemon from starting.
+    // Not by the lock: to test it, it must be taken for a moment, in which no daemon could start.
     std::erase_if(fabrics, [](const FabricRef& fabric) {
         const int fd = live::rpc_connect(fabric.dir.c_str());
         return fd < 0 || close(fd) != 0;
@@ -212,7 +212,7 @@ std::expected<int, std::string> lock_fabric(const FabricRef& fabric) {
             fabric.name, pid, fabric.name));
     }
     const std::string text = fmt::format("{}\n", getpid());
-    // In this order, so that a reader that finds the pid finds the version too.
+    // The version is written before the pid, so that a reader that finds the pid finds the version.
     if (ftruncate(fd, 0) != 0 || !(std::ofstream(version_path(fabric)) << own_version() << '\n') ||
         pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
         const int error = errno;

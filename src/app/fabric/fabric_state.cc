@@ -24,7 +24,7 @@ std::string how_to_end(const FabricRef& fabric) {
     return fmt::format("end it with: softib down {}", fabric.name);
 }
 
-/// By a signal or a debugger.
+/// Returns whether a signal or a debugger has stopped the process.
 bool is_stopped(pid_t pid) {
     std::ifstream in(fmt::format("/proc/{}/stat", pid));
     std::string text;

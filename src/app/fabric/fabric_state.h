@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The state of a fabric that a command cannot talk to: one word and one sentence, the same from
-// every command.
+// Why a command cannot talk to a fabric, as a state and as a sentence for the user. All commands
+// use these, so that they say the same.
 
 #include <string>
 
@@ -13,11 +13,11 @@ namespace softib::app {
 enum class FabricState {
     kUp,
     kNone,          ///< There is no such fabric.
-    kDead,          ///< Its daemon is gone, its description is there.
+    kDead,          ///< Its daemon is gone; its description is still there.
     kSilent,        ///< Its daemon does not answer.
-    kOtherVersion,  ///< Its daemon does not speak our language.
+    kOtherVersion,  ///< Its daemon is of another version (own_version()).
     kExhausted,     ///< Its daemon, or this process, has no file descriptor left.
-    kForeign,       ///< It is another user's.
+    kForeign,       ///< The fabric is another user's.
     kUnreachable,
 };
 const char* to_string(FabricState state);
@@ -30,10 +30,12 @@ struct FabricTrouble {
     std::string sentence() const { return advice.empty() ? what : what + "; " + advice; }
 };
 
-/// Before the daemon is asked anything: whether it is of another version, or there is none.
+/// Finds what can be said of a daemon before it is asked anything: it is of another version,
+/// another user's, or there is none. Returns state kUp if none of this is so.
 FabricTrouble look_at_daemon(const FabricRef& fabric);
 
-/// After it was asked. `error`: the errno value of the failure; `told`: the daemon itself said so.
+/// Explains why a request to a daemon failed. `error`: the errno value; `told`: whether the daemon
+/// itself answered with it.
 FabricTrouble explain(const FabricRef& fabric, int error, bool told);
 
 }  // namespace softib::app

@@ -52,7 +52,8 @@ void keep_over_exec(int fd) {
     fcntl(fd, F_SETFD, 0);
 }
 
-/// In the child: a session of its own, nothing of the terminal, then softibd.
+/// Runs in the child after fork(): makes a session of its own, leaves the terminal, and becomes
+/// softibd.
 [[noreturn]] void become_daemon(const std::vector<std::string>& args,
                                 const std::vector<std::string>& environment, int ready_fd,
                                 int lifeline_fd) {
@@ -79,7 +80,7 @@ void keep_over_exec(int fd) {
     _exit(127);
 }
 
-/// Shows the lines that tell what the daemon does, and takes them out.
+/// Removes the lines that begin with kStagePrefix from `said`, and shows them as progress.
 void take_stages(std::string& said, const std::string& name, Progress& progress) {
     constexpr std::string_view kPrefix = kStagePrefix;
     for (std::size_t end = 0;
@@ -90,7 +91,7 @@ void take_stages(std::string& said, const std::string& name, Progress& progress)
     }
 }
 
-/// Everything else that the daemon says before it is ready or gone.
+/// Reads until the daemon is ready or gone. Returns what it said, without the lines of progress.
 std::expected<std::string, std::string> read_until_ready(int fd, const std::string& name) {
     Progress progress(fmt::format("fabric {}: starting", name));
     const auto deadline = std::chrono::steady_clock::now() + kStartTimeout;
@@ -120,7 +121,7 @@ std::expected<std::string, std::string> read_until_ready(int fd, const std::stri
     return said;
 }
 
-/// Whole or not at all.
+/// Writes a file atomically: a reader sees the old file or the whole new one.
 std::expected<void, std::string> write_file(const std::string& path, const std::string& text) {
     const std::string unfinished = path + ".new";
     std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
@@ -143,7 +144,7 @@ std::expected<void, std::string> prepare_fabric(const FabricRef& fabric,
     }
     chmod(fabric.dir.c_str(), 0700);
     if (!description.from.empty()) {
-        // The user may change or remove the file while the fabric is up.
+        // A copy, because the user may change or remove the file while the fabric is up.
         if (auto written = write_file(fabric.dir + "/" + kNetlistName, description.netlist);
             !written) {
             remove_fabric(fabric);

@@ -32,12 +32,13 @@ std::string in_manager_dir(const FabricRef& fabric, const char* name) {
     return fabric.dir + "/" + kManagerDirName + "/" + name;
 }
 
-/// In PATH, or where root has it.
+/// Returns the path of opensm, in PATH or in the sbin directories; empty if there is none.
 std::string find_program() {
     return find_in_path(kProgram, "/usr/sbin:/sbin:/usr/local/sbin");
 }
 
-/// OpenSM brings a fabric up at the first try, or not at all.
+/// Returns whether OpenSM has ended at least once. If it ends while the fabric comes up, there is
+/// no use in waiting for the next start.
 bool has_ended(const Observer& observer) {
     for (const view::Helper& helper : view::read_health(observer.daemon())) {
         if (helper.name == kManagerHelper && helper.last_end != 0) {
@@ -69,7 +70,7 @@ bool is_waiting(const std::atomic<PortState>& state) {
     return now == PortState::kInit || now == PortState::kArmed;
 }
 
-/// Ports with a cable that are not active.
+/// Returns the number of ports with a cable that are not active.
 std::uint32_t count_waiting(const live::Arena& arena) {
     std::uint32_t waiting = 0;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// OpenSM as the subnet manager of a fabric (softib up --sm opensm): a program on the first host, as
-// if softib exec had started it, with its files in the fabric's directory below sm/. The daemon is
-// its parent: it ends with the daemon, however that ends.
+// OpenSM as the subnet manager of a fabric (softib up --sm opensm). It runs on the first host, as
+// if softib exec had started it, with its files below sm/ in the fabric's directory. The daemon is
+// its parent; when the daemon ends, however it ends, OpenSM ends too.
 
 #include <sys/types.h>
 
@@ -16,10 +16,11 @@
 
 namespace softib::app {
 
-/// Words of a command line: cut at spaces outside of '…' and "…".
+/// Returns the words of a command line, cut at spaces outside of '…' and "…".
 std::expected<std::vector<std::string>, std::string> split_words(const std::string& text);
 
-/// Whether a fabric of this description can be managed; the error says what to install or change.
+/// Checks that the subnet manager of a description can run here. The error says what to install or
+/// change.
 std::expected<void, std::string> check_manager(const spec::Description& description);
 
 /// OpenSM's name among the daemon's helpers.

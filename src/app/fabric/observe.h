@@ -18,11 +18,11 @@ namespace softib::app {
 
 class Observer {
   public:
-    /// The error says how to get the fabric up.
+    /// Connects to a running fabric and maps its arena. The error says how to get the fabric up.
     static std::expected<Observer, std::string> open(const FabricRef& fabric);
-    /// The same, and what to say of a fabric that cannot be looked at.
+    /// Does the same as open(), with an error that has the fabric's state too.
     static std::expected<Observer, FabricTrouble> look(const FabricRef& fabric);
-    /// The same by name; without a name, the fabric that commands take then.
+    /// Does the same for the fabric that find_fabric(name) returns.
     static std::expected<Observer, std::string> open(const std::optional<std::string>& name);
 
     Observer(Observer&& other) noexcept;
@@ -31,15 +31,16 @@ class Observer {
 
     const live::Arena& arena() const { return arena_; }
     const FabricRef& fabric() const { return fabric_; }
-    /// The connection to the daemon, for views that ask it.
+    /// Returns the connection to the daemon, for views that ask it.
     int daemon() const { return fd_; }
 
-    /// Asks the daemon for something of which the status says all. Returns 0 or an errno value.
+    /// Sends a request whose reply is a status only. Returns 0 or an errno value.
     template <typename Request>
     int ask(const Request& request) const {
         return live::rpc_ask(fd_, request);
     }
-    /// Asks the daemon, for a reply that has texts of the message.
+    /// Sends a request whose reply has fields. Texts in `reply` point into `message`. Returns 0 or
+    /// an errno value.
     template <typename Request>
     int ask(const Request& request, live::Message& message, typename Request::Reply& reply) const {
         return live::rpc_ask(fd_, request, message, reply);
@@ -53,15 +54,15 @@ class Observer {
     int fd_ = -1;
 };
 
-/// Whether the fabric is a subnet, with a manager and forwarding tables; the error says that an
-/// Ethernet is none.
+/// Checks that the fabric is an InfiniBand subnet, with a manager and forwarding tables. The error
+/// says that it is an Ethernet.
 std::expected<void, std::string> check_subnet(const Observer& observer);
 
-/// Index of a switch by its name; the error lists the switches.
+/// Returns the index of a switch by its name. The error lists the switches.
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
                                                       const std::string& name);
 
-/// Checks a host or a list of hosts; the error lists the hosts.
+/// Checks that hosts, separated by commas, exist. The error lists the hosts that there are.
 std::expected<void, std::string> check_hosts(const Observer& observer, const std::string& hosts);
 
 }  // namespace softib::app

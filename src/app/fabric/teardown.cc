@@ -51,7 +51,8 @@ std::set<pid_t> find_programs(const std::string& dir) {
     return found;
 }
 
-/// True when none is left.
+/// Signals the programs on the fabric, each once, until none is left or `patience` is over. Returns
+/// whether none is left.
 bool signal_until_gone(const std::string& dir, int signal, std::chrono::milliseconds patience) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     std::set<pid_t> told;

@@ -5,8 +5,8 @@
 
 namespace softib::app {
 
-/// Ends every program of this user that was started on the fabric in `dir`, however it was started:
-/// SOFTIB_DIR in its environment tells. It sends SIGTERM, and SIGKILL after two seconds.
+/// Ends every program of this user that runs on the fabric in `dir`, however it was started. It
+/// finds them by SOFTIB_DIR in their environment, and sends SIGTERM, and SIGKILL after two seconds.
 void end_programs(const std::string& dir);
 
 }  // namespace softib::app

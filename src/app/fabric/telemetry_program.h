@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// softib-telemetry beside a fabric: the program that samples it, keeps its history and serves it
-// over HTTP. Its files are below telemetry/ in the fabric's directory.
+// Starts softib-telemetry beside a fabric: the program that samples the fabric, keeps its history
+// and serves it over HTTP. Its files are below telemetry/ in the fabric's directory.
 
 #include <sys/types.h>
 
@@ -14,16 +14,16 @@
 
 namespace softib::app {
 
-/// Its name among the daemon's helpers.
+/// The name of softib-telemetry among the daemon's helpers.
 inline constexpr char kTelemetryHelper[] = "telemetry";
 
-/// Returns the program's path.
+/// Returns the path of softib-telemetry.
 std::string telemetry_program();
 
-/// Starts it for a fabric (softib up --telemetry), and returns its pid.
+/// Starts softib-telemetry for a fabric (softib up --telemetry), and returns its pid.
 std::expected<pid_t, std::string> start_telemetry(const FabricRef& fabric);
 
-/// Whether a fabric of this description can have it: it is a package of its own.
+/// Checks that softib-telemetry is installed, if it is wanted: it is a package of its own.
 std::expected<void, std::string> check_telemetry(bool wanted);
 
 }  // namespace softib::app

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kProgressAfter{250};
 
-/// Characters on the screen: UTF-8 continuation bytes and colour sequences take no room.
+/// Returns how many columns a text takes on the screen: UTF-8 continuation bytes and colour
+/// sequences take none.
 std::size_t screen_width(const std::string& text) {
     std::size_t width = 0;
     bool escape = false;
@@ -77,7 +78,7 @@ int misuse(const std::string& message) {
 
 void note(const std::string& message) {
     std::fflush(stdout);
-    std::fputs(fmt::format("softib: {}\n", message).c_str(), stderr);  // print() would throw.
+    std::fputs(fmt::format("softib: {}\n", message).c_str(), stderr);  // fmt::print() would throw.
 }
 
 int finish_output(int status) {
@@ -85,7 +86,7 @@ int finish_output(int status) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
         return status;
     }
-    // A write that failed before now has left no reason.
+    // errno is 0 if an earlier write failed: its reason is lost.
     const std::string reason = errno == 0 ? "" : fmt::format(": {}", std::strerror(errno));
     note("cannot write the output" + reason);
     return status == 0 ? 1 : status;

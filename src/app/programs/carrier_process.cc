@@ -25,8 +25,8 @@ constexpr char kProcessName[] = "softib-carrier";
         _exit(1);
     }
     prctl(PR_SET_NAME, kProcessName);
-    setpgid(0, 0);  // Ctrl-C is for the daemon, which ends us in good order.
-    close_range(STDERR_FILENO + 1, ~0U, 0);  // What the daemon has open is its own.
+    setpgid(0, 0);  // Ctrl-C is for the daemon, which then ends this process.
+    close_range(STDERR_FILENO + 1, ~0U, 0);  // These are the daemon's files.
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -12,8 +12,9 @@
 
 namespace softib::app {
 
-/// Starts the process that carries the fabric's packets, a child of the daemon that ends with it.
-/// The daemon's socket is open; the carrier attaches once the daemon serves.
+/// Starts the carrier, the process that moves the fabric's packets, and returns its pid. It is a
+/// child of the daemon and ends with it. The daemon's socket must be open; the carrier attaches
+/// once the daemon serves it.
 std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
                                                 const carrier::CarrierOptions& options);
 

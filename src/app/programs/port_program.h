@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What managers that are programs on a port share: their command line, and the loop that waits for
-// MADs, for the time and for signals.
+// What softib-sm and softib-am, the managers that run as programs on a port, share: the command
+// line, and the loop that waits for MADs, timeouts and signals.
 
 #include <cstdint>
 #include <functional>
@@ -16,31 +16,33 @@ namespace softib::app {
 
 std::uint64_t now_ns();
 
-/// Options of all such programs; --version and --help are the others.
+/// Options of all these programs, beside --version and --help.
 struct PortOptions {
     std::string device;
     int port = 0;
     bool once = false;
 };
 
-/// An option that a program has beside those of all.
+/// An option that only one of these programs has.
 struct OwnOption {
     char letter;
     const char* name;
     bool has_value;
-    /// Returns false, after it has said what is wrong, if the value is none.
+    /// Takes the value of the option. Prints what is wrong and returns false if the value is not
+    /// valid.
     std::function<bool(const char* value)> take;
 };
 
-/// A command line of a program that calls itself `name` in messages.
+/// Reads the command line of a program that calls itself `name` in messages.
 class PortCommand {
   public:
     constexpr PortCommand(const char* name, const char* usage) : name_(name), usage_(usage) {}
 
-    /// Returns false, after it has said what is wrong, with the usage, if an argument is none.
+    /// Reads all arguments. Prints what is wrong and the usage, and returns false, if an argument
+    /// is not valid.
     bool parse(int argc, char** argv, PortOptions& options, std::span<const OwnOption> own) const;
-    /// Reads a number, decimal, or hexadecimal after 0x. Returns false, after it has said so, if it
-    /// is none, or more than `most`.
+    /// Reads a number, decimal, or hexadecimal after 0x. Prints what is wrong and returns false if
+    /// the text is no number, or the number is more than `most`.
     template <typename T>
     bool take_number(const char* text, T& number, std::uint64_t most) const {
         std::uint64_t value = 0;
@@ -62,7 +64,7 @@ class PortCommand {
     const char* usage_;
 };
 
-/// A program that has a port. It takes the signals that it names from its beginning on.
+/// A program that runs on a port. From its construction on, `signals` come to handle_signal().
 class PortProgram {
   public:
     PortProgram(const char* name, umad::Port& port, std::initializer_list<int> signals);
@@ -70,7 +72,7 @@ class PortProgram {
     PortProgram& operator=(const PortProgram&) = delete;
     virtual ~PortProgram();
 
-    /// Returns when the program is over, or its port is gone.
+    /// Runs the loop until is_over() is true or the port is gone.
     void run();
 
   protected:
@@ -78,10 +80,10 @@ class PortProgram {
     const char* name() const { return name_; }
 
   private:
-    /// Takes what has arrived and does what is due.
+    /// Handles the MADs that have arrived and the timeouts that are due.
     virtual void step() = 0;
     virtual bool is_over() const = 0;
-    /// Returns when step() has something to do, UINT64_MAX if only a MAD can tell.
+    /// Returns the time at which step() has something to do; UINT64_MAX if it only waits for MADs.
     virtual std::uint64_t next_timeout_ns() const = 0;
     virtual void handle_signal(int number) = 0;
 

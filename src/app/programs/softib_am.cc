@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Our aggregation manager as a program of its own, on a port that libibumad opens: a virtual one
-// under `softib exec`, or one of an HCA.
+// softib's aggregation manager (SHARP) as a program of its own, on a port that libibumad opens: a
+// virtual one under `softib exec`, or one of a real HCA.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/random.h>
@@ -33,7 +33,8 @@ struct Options : PortOptions {
     sharp::ManagerConfig manager;
 };
 
-/// Returns the number before that of its first job, any of which there are many.
+/// Returns a random number of 23 bits, after which the ids of jobs begin. So jobs of a manager that
+/// was restarted do not have the ids of earlier ones.
 std::uint32_t draw_job_before() {
     std::uint32_t drawn = 0;
     return getrandom(&drawn, sizeof drawn, 0) == sizeof drawn ? drawn & 0x7FFFFF : 0;
@@ -48,7 +49,8 @@ bool parse(int argc, char** argv, Options& options) {
     return kCommand.parse(argc, argv, options, own);
 }
 
-/// It asks the SA and the nodes, and is asked by who has jobs and told by the SA.
+/// Returns the classes of the manager. It sends requests to the SA and to aggregation nodes, takes
+/// requests of jobs' members, and takes reports of the SA.
 std::vector<umad::Agent> agents() {
     using enum wire::Method;
     return {{.mgmt_class = static_cast<std::uint8_t>(wire::MgmtClass::kSharp),
@@ -109,7 +111,8 @@ class Program : public PortProgram {
         }
     }
 
-    /// Where the port and its subnet manager are; the nodes are to be known before anybody asks.
+    /// Reads the LIDs of the port and of its subnet manager, and looks for aggregation nodes, so
+    /// that they are known before a job asks for them.
     void look_at_fabric() {
         if (now_ns() < look_ns_) {
             return;
@@ -177,8 +180,8 @@ class Program : public PortProgram {
     sharp::JobDesk desk_;
     std::uint64_t look_ns_ = 0;
     std::string trouble_;
-    bool known_ = false;   ///< The nodes have been asked.
-    bool ending_ = false;  ///< When all nodes are clean.
+    bool known_ = false;   ///< Whether the aggregation nodes have been asked.
+    bool ending_ = false;  ///< Whether the program ends as soon as all nodes are clean.
 };
 
 }  // namespace

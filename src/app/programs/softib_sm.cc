@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Our subnet manager as a program of its own, on a port that libibumad opens: a virtual one under
-// `softib exec`, or one of an HCA.
+// softib's subnet manager as a program of its own, on a port that libibumad opens: a virtual one
+// under `softib exec`, or one of a real HCA.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -66,7 +66,7 @@ bool parse(int argc, char** argv, Options& options) {
     return kCommand.parse(argc, argv, options, own);
 }
 
-/// The classes that a manager takes requests of.
+/// Returns the classes whose requests a subnet manager takes.
 std::vector<umad::Agent> agents() {
     using enum wire::Method;
     return {{0x01, 1, {kGet, kSet, kTrap}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's program: takes the fabric's directory, builds the fabric that the description in
-// it asks for, serves it, and removes the directory at the end.
+// softibd, the daemon of a fabric: takes the fabric's directory, builds the fabric that the
+// description there asks for, serves it, and removes the directory at the end.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <getopt.h>
@@ -91,14 +91,15 @@ void tell(const Options& options, const std::string& text) {
     static_cast<void>(ignored);
 }
 
-/// Tells the process that started us which step is under way.
+/// Tells the process that started the daemon which step is under way.
 void report_stage(const Options& options, const std::string& what) {
     if (options.ready_fd >= 0) {
         tell(options, fmt::format("{}{}\n", kStagePrefix, what));
     }
 }
 
-/// Tells the end of it: kReady is success, anything else is the reason to show.
+/// Tells the process that started the daemon how the start ended: kReady for success, or the error
+/// to show.
 void report(Options& options, const std::string& text) {
     if (options.ready_fd < 0) {
         return;
@@ -119,7 +120,7 @@ int block_signals() {
     return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/// Who ended us by a signal, if somebody did.
+/// Logs the signal that ended the daemon, and its sender, if a signal did.
 void log_signal(int signal_fd) {
     signalfd_siginfo told{};
     if (read(signal_fd, &told, sizeof told) == static_cast<ssize_t>(sizeof told)) {
@@ -133,11 +134,11 @@ extern "C" void say_last_words(int number) {
     line[sizeof line - 3] = static_cast<char>('0' + number % 10);
     const ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
     static_cast<void>(ignored);
-    raise(number);  // The handler is gone: this one ends us.
+    raise(number);  // The handler is reset (SA_RESETHAND), so this ends the process.
 }
 
-/// A daemon that fails says so in its log: what a failed check or an exception writes, and by which
-/// signal it ended.
+/// Lets a daemon that crashes say so in its log: the message of a failed check or of an exception,
+/// and the signal that ended it.
 void log_last_words(const std::string& path) {
     const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd >= 0) {
@@ -147,7 +148,7 @@ void log_last_words(const std::string& path) {
     for (const int number : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV}) {
         struct sigaction now{};
         sigaction(number, nullptr, &now);
-        if (now.sa_handler == SIG_DFL) {  // Else a sanitizer has its own.
+        if (now.sa_handler == SIG_DFL) {  // Otherwise a sanitizer has a handler.
             now.sa_handler = say_last_words;
             now.sa_flags = static_cast<int>(SA_RESETHAND);
             sigaction(number, &now, nullptr);
@@ -155,7 +156,7 @@ void log_last_words(const std::string& path) {
     }
 }
 
-/// Each attached process takes two descriptors.
+/// Raises the limit of open files as far as allowed: each attached process takes two descriptors.
 void raise_descriptor_limit() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -198,7 +199,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
         }
         options.ethernet_ports = std::move(*ports);
         options.data_path = description.data_path = DataPath::kPacket;
-        description.manager = "none";  // Nobody manages the ports of an Ethernet.
+        description.manager = "none";  // An Ethernet has no subnet manager.
     }
     spec::Trunks trunks;
     if (!description.trunk.empty()) {
@@ -235,7 +236,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     return built;
 }
 
-/// The processes that this fabric needs beside the daemon. They end before it does.
+/// Starts the processes that this fabric needs beside the daemon. They end before the daemon does.
 std::expected<void, std::string> start_helpers(live::Daemon& daemon, const FabricRef& fabric,
                                                const Built& built) {
     if (built.description.data_path == DataPath::kPacket) {

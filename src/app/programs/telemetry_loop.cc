@@ -33,13 +33,13 @@ namespace softib::app {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr int kLockTries = 100;  // Of 50 ms.
+constexpr int kLockTries = 100;  // kLockPauseMs apart: five seconds in all.
 constexpr int kLockPauseMs = 50;
 constexpr std::uint64_t kSysfsEvery = 5;
 
 int block_signals() {
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is told of as a full disk is.
+    signal(SIGXFSZ, SIG_IGN);  // So a write beyond the file size limit fails, as on a full disk.
     sigset_t set;
     sigemptyset(&set);
     for (const int number : {SIGINT, SIGTERM, SIGUSR1}) {
@@ -105,7 +105,7 @@ TelemetryLoop::~TelemetryLoop() {
     }
 }
 
-/// A recording has no directory: its history lies in a folder that ends with this process.
+/// Makes a temporary folder for the history of a recording, which has no fabric directory.
 std::expected<void, std::string> TelemetryLoop::make_scratch() {
     if (options_.recording.empty() || !options_.history.empty()) {
         return {};
@@ -140,8 +140,8 @@ std::string TelemetryLoop::lock_path() const {
     return options_.dir + "/telemetry/lock";
 }
 
-/// Tries once to become the process that samples this fabric. One that serves asks the one that
-/// does to step back.
+/// Tries once to become the process that samples this fabric. If another process has the lock and
+/// this one serves HTTP, asks that one to give the lock up. Returns whether this process has it.
 std::expected<bool, std::string> TelemetryLoop::try_lock() {
     const std::string path = lock_path();
     if (lock_fd_ < 0) {
@@ -154,7 +154,7 @@ std::expected<bool, std::string> TelemetryLoop::try_lock() {
     if (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
         const pid_t holder = read_pid(lock_fd_);
         if (options_.serve && holder > 0 && holder != asked_) {
-            kill(holder, SIGUSR1);  // The lock says that it is telemetry, and ours.
+            kill(holder, SIGUSR1);  // The holder of the lock is a softib-telemetry.
             asked_ = holder;
         }
         return false;
@@ -188,8 +188,8 @@ std::expected<void, std::string> TelemetryLoop::lock() {
     }
 }
 
-/// Whether the lock is that of the fabric that is up now. One that was ended took its directory
-/// along, and the lock in it.
+/// Returns whether the lock file that is open is still the one in the fabric's directory. If the
+/// fabric was ended, its directory was removed with the lock file.
 bool TelemetryLoop::owns_lock() const {
     struct stat held{};
     struct stat there{};
@@ -198,8 +198,8 @@ bool TelemetryLoop::owns_lock() const {
             held.st_ino == there.st_ino && held.st_dev == there.st_dev);
 }
 
-/// Becomes the process that samples a fabric which has come back. History goes on from there; while
-/// another process samples, there is none.
+/// Takes the lock again after the fabric was ended and started again, and opens its history. While
+/// another process has the lock, this one keeps no history.
 void TelemetryLoop::reclaim() {
     if (!owns_lock()) {
         if (lock_fd_ >= 0) {
@@ -217,7 +217,7 @@ void TelemetryLoop::reclaim() {
     }
 }
 
-/// Gives a fabric what clients had asked for before it came, or came back.
+/// Applies what clients had asked for earlier to a fabric that was started, or started again.
 void TelemetryLoop::restore() {
     if (!api_ || !options_.allow_control) {
         return;
@@ -293,7 +293,7 @@ std::expected<std::unique_ptr<server::Front>, std::string> TelemetryLoop::open_f
     return front;
 }
 
-/// Tells where the server is, and the token where clients need one.
+/// Prints the server's address, and the token if clients need one.
 void TelemetryLoop::tell_address(const std::string& url, std::uint16_t port, bool with_token) {
     if (options_.json) {
         server::Json ready = describe_sampling();
@@ -310,7 +310,7 @@ void TelemetryLoop::tell_address(const std::string& url, std::uint16_t port, boo
     std::fflush(stdout);
 }
 
-/// What is sampled, by which process, and where its past is kept; null: nowhere.
+/// Returns what is sampled, by which process, and the file of the history (null if there is none).
 server::Json TelemetryLoop::describe_sampling() const {
     const auto or_null = [](const std::string& text) {
         return text.empty() ? server::Json() : server::Json(text);
@@ -326,7 +326,7 @@ std::expected<void, std::string> TelemetryLoop::run() {
     if (auto prepared = prepare(); !prepared) {
         return prepared;
     }
-    step();  // Who asks first gets an answer.
+    step();  // Before the server starts, so that the first request finds a snapshot.
     std::unique_ptr<server::Front> front;
     std::thread serving;
     if (options_.serve) {
@@ -368,7 +368,7 @@ int TelemetryLoop::wait(std::uint64_t until_ns) const {
     return read(signal_fd_, &got, sizeof got) == sizeof got ? static_cast<int>(got.ssi_signo) : 0;
 }
 
-/// Gives the lock to the process that asked for it, and waits until it is free again.
+/// Gives the lock up for the process that asked for it, and waits until it is free again.
 void TelemetryLoop::step_back() {
     history_.reset();
     flock(lock_fd_, LOCK_UN);
@@ -377,7 +377,7 @@ void TelemetryLoop::step_back() {
         got = wait(telemetry::monotonic_ns() + 2 * kSecondNs);
     } while (got != SIGTERM && got != SIGINT && !try_lock().value_or(false));
     if (got == SIGTERM || got == SIGINT) {
-        kill(getpid(), got);  // For the loop that called.
+        kill(getpid(), got);  // For the loop in run(), which ends on it.
         return;
     }
     static_cast<void>(open_history());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What softib-telemetry does: reads the fabric every second, keeps history and events, and tells
-// the clients of the event stream. One process at a time samples a fabric, the holder of the lock
-// in its directory. One that serves HTTP asks a holder that does not to step back (SIGUSR1), which
-// then waits until it may go on: history loses a second or two.
+// The main loop of softib-telemetry: reads the fabric every second, keeps history and events, and
+// sends both to the clients of the event stream. One process at a time samples a fabric: the holder
+// of the lock in the fabric's directory. A process that serves HTTP asks (by SIGUSR1) a holder that
+// does not serve to give the lock up. That holder then waits for the lock to become free again;
+// history loses a second or two.
 
 #include <cstdint>
 #include <expected>
@@ -30,7 +31,8 @@ class TelemetryLoop {
     TelemetryLoop(const TelemetryLoop&) = delete;
     TelemetryLoop& operator=(const TelemetryLoop&) = delete;
 
-    /// Samples, and serves if that is wanted, until a signal. The error is for the user.
+    /// Samples the fabric, and serves HTTP if that is wanted, until SIGINT or SIGTERM. The error is
+    /// for the user.
     std::expected<void, std::string> run();
 
   private:
@@ -48,7 +50,7 @@ class TelemetryLoop {
     void step();
     void keep(const std::shared_ptr<const telemetry::Snapshot>& now);
     void publish(const telemetry::Snapshot& now);
-    /// Returns the number of a signal that came; 0: the second is over.
+    /// Waits until this time or a signal. Returns the signal's number; 0 if the time has come.
     int wait(std::uint64_t until_ns) const;
     void step_back();
     std::string history_path() const;
@@ -56,12 +58,12 @@ class TelemetryLoop {
     std::string lock_path() const;
 
     TelemetryOptions options_;
-    std::string scratch_;  ///< The folder of a history that ends with this process.
+    std::string scratch_;  ///< The folder of a history that is removed at the end.
     int signal_fd_ = -1;
     int lock_fd_ = -1;
     bool locked_ = false;
-    pid_t asked_ = 0;             ///< The holder of the lock that was asked to step back.
-    std::uint64_t instance_ = 0;  ///< Of the fabric in the last snapshot.
+    pid_t asked_ = 0;             ///< The holder of the lock that was asked to give it up.
+    std::uint64_t instance_ = 0;  ///< Snapshot::instance of the last snapshot.
     std::unique_ptr<telemetry::Collector> collector_;
     std::unique_ptr<server::DaemonControls> controls_;
     std::optional<telemetry::History> history_;

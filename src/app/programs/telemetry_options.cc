@@ -69,7 +69,7 @@ bool parse_number(const char* text, std::uint64_t most, std::uint64_t& number) {
     return error == std::errc{} && rest == end && number <= most;
 }
 
-/// Takes one option. Returns false if its value is wrong.
+/// Takes one option. Returns false if its value is not valid.
 bool take(int option, TelemetryOptions& options) {
     std::uint64_t number = 0;
     switch (option) {

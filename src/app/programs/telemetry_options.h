@@ -15,24 +15,25 @@
 namespace softib::app {
 
 struct TelemetryOptions {
-    std::string dir;     ///< Of a fabric of ours; else:
-    std::string softib;  ///< The command beside this program.
-    std::string umad;    ///< The HCA, as DEVICE or DEVICE:PORT.
+    // What is sampled is one of dir, umad (with use_umad) and recording.
+    std::string dir;     ///< The directory of a softib fabric.
+    std::string softib;  ///< The path of the softib command.
+    std::string umad;    ///< The HCA whose subnet is sampled, as DEVICE or DEVICE:PORT.
     bool use_umad = false;
-    std::string recording;  ///< Or a file that softib sim --record writes.
-    std::string history;    ///< The file; empty: in the fabric's directory.
+    std::string recording;  ///< The file that softib sim --record writes.
+    std::string history;    ///< The file of the history; empty: one in the fabric's directory.
     std::uint64_t history_max = telemetry::kHistoryBytesDefault;
     std::string rules;
     std::string sysfs;
     bool serve = false;
     bool allow_control = false;
-    bool json = false;  ///< Tell as JSON when it is ready, and where.
+    bool json = false;  ///< Print a line of JSON when it is ready: what is sampled, and the URL.
     std::vector<std::string> names;
     server::FrontConfig front;
     telemetry::MetricsOptions metrics;
 };
 
-/// Returns std::nullopt after it has said what is wrong.
+/// Reads the command line. Prints what is wrong and returns std::nullopt if it is not valid.
 std::optional<TelemetryOptions> parse_telemetry(int argc, char** argv);
 
 }  // namespace softib::app

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTrafficRows = counters::make_traffic_counters<std::uint64_t>().size();
 
-/// The name of a counter in UFM's telemetry; empty: it has none.
+/// Returns the name of a counter in UFM's telemetry; empty if it has none.
 std::string ufm_name(std::size_t row) {
     const auto& counter = counters::kPortCounters[row];
     const std::string name(counter.fields[0].name);

@@ -67,7 +67,7 @@ TEST_F(Export, CountersBringTheirTimeWhereItIsNotThatOfTheQuestion) {
     EXPECT_TRUE(has(text, "softib_telemetry_up 1"));
 }
 
-/// A snapshot of a switch with more ports than are told in full. Ports 0 and 1 are those of HCAs.
+/// A snapshot of a switch with more ports than kFewPorts. Ports 0 and 1 are those of HCAs.
 class LargeExport : public Export {
   protected:
     LargeExport() {
@@ -111,7 +111,7 @@ TEST_F(LargeExport, NamesByCableTellOfSwitchPortsAndOfWhateverIsNotZero) {
     const std::string text = by_cable();
     for (const char* const metric : {"portxmitdata_total", "portrcvdata_total", "speed", "width"}) {
         const std::string name = std::string("infiniband_") + metric;
-        const std::size_t told_once = name.ends_with("_total") ? 0 : 1;  // By one of 4 and 5.
+        const std::size_t told_once = name.ends_with("_total") ? 0 : 1;  // For one of 4 and 5.
         EXPECT_EQ(series(text, name + "{component=\"switch\""), kFewPorts + 1 - told_once)
             << metric;
         EXPECT_EQ(series(text, name + "{component=\"ca\""), 0) << metric;

@@ -15,20 +15,22 @@ namespace {
 
 constexpr std::uint64_t kWordBytes = 4;
 
-/// The ports of which a counter is told.
+/// The ports for which a counter is written.
 enum class Told : std::uint8_t {
     kOfAll,
-    kOfSwitches,  ///< The other ends' counters are those of switch ports, in and out exchanged.
+    /// Only ports of switches. What an HCA port sends is what the switch port at the other end of
+    /// its cable receives, and the other way round.
+    kOfSwitches,
     kUnlessZero,
     kOfNone,
 };
 
-/// What a counter counts, as far as it decides of which ports it is told.
+/// The kinds of counters that differ in the ports for which they are written.
 enum class Kind : std::uint8_t {
     kData,
     kPackets,
     kWait,
-    kUnicast,  ///< All packets less multicast packets.
+    kUnicast,  ///< Unicast packets, which are all packets less multicast packets.
     kOther,
 };
 
@@ -47,10 +49,10 @@ Told told_by_cable(Kind kind, CounterChoice choice) {
                                                               : Told::kUnlessZero;
 }
 
-/// A counter as the exporter by nodes calls it.
+/// The name of a counter in the text by node.
 struct NodeMetric {
-    std::string_view counter;  ///< Its name in the list.
-    std::string_view suffix;   ///< After "infiniband_switch_port_".
+    std::string_view counter;  ///< The counter's name in counters::kPortCounters.
+    std::string_view suffix;   ///< The name after "infiniband_switch_port_".
     std::uint64_t unit = 1;
     Kind kind = Kind::kOther;
 };
@@ -89,7 +91,8 @@ const counters::PortCounter<std::uint64_t>& row_of(std::string_view counter) {
                               &counters::PortCounter<std::uint64_t>::name);
 }
 
-/// As ibqueryerrors prints it, from which the exporter by cables has it.
+/// Returns the signalling rate of a lane as ibqueryerrors prints it, because the exporter whose
+/// names the text by cable has takes it from there.
 double lane_gbps(const Port& port) {
     constexpr std::array<std::pair<std::string_view, double>, 9> kLanes{{{"SDR", 2.5},
                                                                          {"DDR", 5},
@@ -187,7 +190,7 @@ class MetricsWriter {
             cabled ? escape_label(description_of(inventory_.node_of(port.peer))) : "");
     }
 
-    /// A port that never answered has no counters to show.
+    /// Returns whether a port has counters: it is in this shard, and has answered at least once.
     bool has_counts(std::uint32_t i) const {
         return !labels_[i].empty() && i < snapshot_.sample.counts.size() &&
                (snapshot_.sample.fresh[i] != 0 || snapshot_.sample.counts[i].rcv_packets != 0);
@@ -298,8 +301,8 @@ class MetricsWriter {
             line("infiniband_width", labels_[i], port.lanes);
         });
     }
-    /// Calls for each port that tells the speed of its link. Both ends have the same: where the
-    /// text is brief, one switch port of each cable does.
+    /// Calls `fn` for each port for which the speed of its link is written. Both ends of a cable
+    /// have the same speed, so a brief text has it for one switch port of each cable.
     template <typename Fn>
     void for_each_link(Fn&& fn) {
         for (std::uint32_t i = 0; i < labels_.size(); ++i) {
@@ -356,8 +359,8 @@ class MetricsWriter {
     const Inventory& inventory_;
     const MetricsOptions& options_;
     CounterChoice choice_;
-    std::string when_;                 ///< After the value of a counter.
-    std::vector<std::string> labels_;  ///< By port; empty: it is not in this shard.
+    std::string when_;                 ///< The time stamp that follows the value of a counter.
+    std::vector<std::string> labels_;  ///< Labels by port; empty: the port is not in this shard.
     std::string out_;
 };
 
@@ -374,7 +377,7 @@ std::string escape_label(std::string_view text) {
         } else if (static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7F) {
             out.push_back(c);
         } else {
-            out.push_back('?');  // A NodeDescription may hold anything.
+            out.push_back('?');  // A NodeDescription may have any bytes.
         }
     }
     return out;

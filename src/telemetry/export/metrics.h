@@ -15,33 +15,37 @@
 
 namespace softib::telemetry {
 
-/// Which counters of which ports a text tells.
+/// Which counters of which ports a text has.
 enum class CounterChoice : std::uint8_t {
-    kBySize,   ///< All in a fabric of few ports, the brief choice in a larger one.
-    kBrief,    ///< As kTraffic; by cable: data of switch ports, speed and width of one end of a
-               ///< cable, and of all else but packets what is not zero.
-    kTraffic,  ///< Of all ports data, packets and XmitWait; of all else what is not zero.
-    kAll,      ///< All counters of all ports.
+    /// kAll if the fabric has at most kFewPorts ports, else kBrief.
+    kBySize,
+    /// By node, the same as kTraffic. By cable: data of switch ports; speed and width of one end of
+    /// each cable; no packets; the other counters where they are not zero.
+    kBrief,
+    /// Data, packets and XmitWait of all ports; the other counters where they are not zero.
+    kTraffic,
+    /// All counters of all ports.
+    kAll,
 };
 
 struct MetricsOptions {
     bool by_node = true;    ///< infiniband_switch_port_…, infiniband_hca_port_…
     bool by_cable = false;  ///< infiniband_…_total
     CounterChoice counters = CounterChoice::kBySize;
-    bool timestamps = false;   ///< Whether counters bring the time at which they were read.
-    std::uint32_t shards = 1;  ///< Nodes are dealt out to so many answers,
-    std::uint32_t shard = 0;   ///< of which this is one.
+    bool timestamps = false;   ///< Whether counters have the time at which they were read.
+    std::uint32_t shards = 1;  ///< How many answers share the nodes.
+    std::uint32_t shard = 0;   ///< The number of this answer, from 0 on.
 };
 
-/// Ports of a fabric up to which all counters are told without being asked for.
+/// Number of ports up to which CounterChoice::kBySize means all counters.
 inline constexpr std::size_t kFewPorts = 4096;
 
-/// Returns the choice of that name (brief, traffic, all), or std::nullopt.
+/// Returns the choice of that name (brief, traffic, all); std::nullopt if there is none.
 std::optional<CounterChoice> counter_choice(std::string_view name);
 
 std::string metrics_text(const Snapshot& snapshot, const MetricsOptions& options);
 
-/// Returns a label's value with what must be escaped in it.
+/// Returns a label's value, escaped for Prometheus; a byte that is not printable becomes '?'.
 std::string escape_label(std::string_view text);
 
 }  // namespace softib::telemetry

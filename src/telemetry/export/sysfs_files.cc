@@ -22,7 +22,7 @@ std::string device_name(const Node& node) {
     return name;
 }
 
-/// Writes a file over the one that is there: a reader sees the old line or the new one.
+/// Writes a line over the one in a file: a reader sees the old line or the new one.
 bool write_line(const std::string& path, const std::string& line) {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0) {

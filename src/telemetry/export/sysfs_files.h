@@ -2,8 +2,8 @@
 #pragma once
 
 // A snapshot as a directory of plain files in the shape of /sys, for programs that our preloaded
-// library does not reach: `prometheus-node-exporter --path.sysfs=DIR --collector.infiniband` is
-// one. Every node is a device; of its name '/' becomes '_'.
+// library does not reach, such as `prometheus-node-exporter --path.sysfs=DIR
+// --collector.infiniband`. Every node is a device; '/' in its name becomes '_'.
 
 #include <expected>
 #include <string>

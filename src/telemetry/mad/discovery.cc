@@ -17,7 +17,7 @@ using sm::Purpose;
 using wire::PortInfo;
 using wire::SmAttribute;
 
-/// The fastest of what bits of the three speed fields name.
+/// Returns the fastest generation among the bits of the three speed fields of PortInfo.
 topo::Generation fastest(std::uint8_t speed, std::uint8_t ext, std::uint8_t ext2) {
     using enum topo::Generation;
     namespace link = wire::link_speed;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Finds the nodes, ports and cables of a subnet by directed-route SMPs, and changes nothing in it.
-// Its caller moves the MADs and tells it the time.
+// Finds the nodes, ports and cables of a subnet by directed-route SMPs, and changes nothing in the
+// subnet. The caller sends and receives the MADs and provides the time.
 
 #include <cstdint>
 #include <deque>
@@ -28,9 +28,11 @@ class Discovery {
     std::uint64_t next_timeout_ns() const { return client_.next_timeout_ns(); }
     bool done() const { return queue_.empty() && client_.idle(); }
 
-    /// What was found. Port states are in the order of the inventory's ports.
+    /// Returns the nodes and ports that were found.
     Inventory inventory() const;
+    /// Returns the states of ports, in the order of the inventory's ports.
     std::vector<PortState> states() const;
+    /// Returns the names of nodes, or "what is behind leaf0:3", that did not answer.
     const std::vector<std::string>& silent() const { return silent_; }
 
   private:
@@ -43,7 +45,8 @@ class Discovery {
         wire::NodeInfo info;
         std::string description;
         sm::DirectedPath path;
-        std::map<std::uint8_t, FoundPort> ports;  ///< Of an HCA those that a cable led to.
+        /// All ports of a switch; of an HCA, those at which discovery arrived by a cable.
+        std::map<std::uint8_t, FoundPort> ports;
         bool is_switch() const { return info.node_type == wire::NodeType::kSwitch; }
     };
 

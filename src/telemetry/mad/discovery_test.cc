@@ -10,7 +10,7 @@
 namespace softib::telemetry {
 namespace {
 
-/// Every port has counted its own number of words.
+/// Counters that differ from port to port.
 class Counts final : public agent::CounterSource {
   public:
     void refresh() override {}
@@ -35,7 +35,7 @@ class DiscoveryTest : public testing::Test {
             }
         }
     }
-    /// Moves MADs until the client is done; what nobody answers times out at once.
+    /// Moves MADs until the client is done. A MAD that no agent answers times out at once.
     void run(Discovery& discovery) {
         std::uint64_t now = 1;
         while (!discovery.done()) {

@@ -25,7 +25,7 @@ mad::Packet directed(const wire::MadBytes& mad) {
     return packet;
 }
 
-// What both kinds of clients look like to drive().
+// These functions make Discovery and PerfClient look alike to drive().
 mad::Packet to_packet(const wire::MadBytes& mad) {
     return directed(mad);
 }
@@ -140,11 +140,11 @@ std::expected<Reading, std::string> MadSource::read() {
             if (std::ranges::find(sample.silent, node) == sample.silent.end()) {
                 sample.silent.push_back(node);
             }
-            next_discovery_ns_ = 0;  // The fabric has changed, perhaps.
+            next_discovery_ns_ = 0;  // The fabric may have changed.
             continue;
         }
         for (const auto& row : counters::kPortCounters) {
-            // A detail that was not asked for now keeps its value.
+            // A detail that was not read this time is 0, and keeps its last value.
             const std::uint64_t value = client.counts()[i].*row.value;
             if (value != 0) {
                 last_[i].*row.value = value;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Reads any subnet through libibumad: looks for its nodes and cables once in a while, and for all
-// counters at each reading. Nodes that do not answer keep their last counts and are named.
+// Reads any subnet through libibumad: discovers its nodes and cables from time to time, and reads
+// all counters at each reading. A node that does not answer keeps its last counts and is listed in
+// Sample::silent.
 //
 // Thread rule: one thread.
 
@@ -24,7 +25,7 @@ class MadSource final : public Source {
   private:
     std::expected<void, std::string> open();
     std::expected<void, std::string> discover();
-    /// Moves MADs of a client until it is done.
+    /// Sends and receives the MADs of a client until it is done. Returns false if the port is gone.
     template <typename Client>
     bool drive(Client& client);
 

@@ -23,8 +23,9 @@ constexpr PmAttribute kDetails[] = {PmAttribute::kPortRcvErrorDetails,
                                     PmAttribute::kPortXmitDiscardDetails,
                                     PmAttribute::kPortRcvConCtrl, PmAttribute::kPortXmitConCtrl};
 
-/// Adds what one attribute tells to what others told: of a counter that several have, the largest,
-/// because the narrow ones stop and agents that lack one answer zero.
+/// Adds the counters of one attribute to those of others. If several attributes have the same
+/// counter, the largest value counts: narrow counters stop at their maximum, and an agent that does
+/// not have a counter answers zero.
 template <wire::Attribute T>
 void add(PmAttribute attribute, const wire::MadBytes& mad, PortCounts& counts) {
     const auto answer = wire::parse<T>(wire::pm_data(mad));
@@ -164,7 +165,7 @@ void PerfClient::handle_timeout(std::uint64_t now_ns) {
         }
         slot.busy = false;
         --under_way_;
-        // A port that is silent once is not asked for the rest.
+        // If a port has not answered once, its other counters are not asked for.
         std::erase_if(queue_,
                       [&](const Question& left) { return left.port == slot.question.port; });
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Reads the counters of all ports from their performance agents, a window of requests at a time. It
-// never resets a counter. Its caller moves the MADs and tells it the time.
+// Reads the counters of all ports from their performance agents (PMA), a window of requests at a
+// time. It never resets a counter. The caller sends and receives the MADs and provides the time.
 
 #include <cstdint>
 #include <deque>
@@ -21,7 +21,7 @@ class PerfClient {
         std::uint64_t timeout_ns = 500'000'000;
         std::uint8_t retries = 1;
     };
-    /// Begins one reading. `details`: errors by cause and congestion too.
+    /// Begins one reading. `details`: whether to read errors by cause and congestion too.
     PerfClient(const Inventory& inventory, const Limits& limits, bool details);
 
     std::optional<mad::Packet> poll_transmit(std::uint64_t now_ns);
@@ -31,7 +31,7 @@ class PerfClient {
     bool done() const { return queue_.empty() && under_way_ == 0; }
 
     const std::vector<PortCounts>& counts() const { return counts_; }
-    /// By port: whether its agent answered.
+    /// Returns, for each port of the inventory, whether its agent answered.
     const std::vector<std::uint8_t>& answered() const { return answered_; }
 
   private:

@@ -9,7 +9,7 @@ namespace softib::telemetry {
 namespace {
 
 constexpr std::size_t kHead = 2;
-constexpr unsigned kDropped = 15;  // Bits of a float that a packed number does without.
+constexpr unsigned kDropped = 15;  // Low bits of a float that a packed number does not have.
 
 void put(std::string& row, std::uint16_t value) {
     row.push_back(static_cast<char>(value & 0xFF));
@@ -38,7 +38,7 @@ struct Shape {
     bool dense = false;
     std::size_t numbers = 1;
     std::size_t step = 2;   ///< Bytes per port.
-    std::size_t ports = 0;  ///< That stand in it.
+    std::size_t ports = 0;  ///< Number of ports in the row.
 };
 
 std::optional<Shape> shape_of(std::string_view row) {
@@ -79,7 +79,7 @@ float unpack(std::uint16_t packed) {
 std::string encode_chunk(std::span<const Range> ports, bool with_range) {
     std::array<Packed, kChunkPorts> packed{};
     std::size_t used = 0;
-    std::size_t end = 0;  // One past the last that is not zero.
+    std::size_t end = 0;  // One past the last port that is not zero.
     for (std::size_t i = 0; i < ports.size() && i < kChunkPorts; ++i) {
         packed[i] = pack_range(ports[i]);
         if (!is_zero(packed[i])) {

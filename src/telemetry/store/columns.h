@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How history stands in a database row: one number per port, or mean, minimum and maximum, of up to
-// kChunkPorts ports, for one counter and one slot of time. Numbers are the upper halves of 32-bit
-// floating-point numbers without their sign (a fifth of a percent); ports whose numbers are all
-// zero are left out where that is shorter.
+// The format of history in a database row. A row is for one counter, one slot of time and up to
+// kChunkPorts ports. It has one number per port, or three: mean, minimum and maximum. A number has
+// two bytes, the upper half of a 32-bit floating-point number without its sign, which is exact to a
+// fifth of a percent. Ports whose numbers are all zero are left out if that makes the row shorter.
 //
 //     byte 0    1: all ports follow, in order; 0: each is preceded by its number (2 bytes)
 //     byte 1    numbers per port, 1 or 3
-//     then      numbers of 2 bytes, the lower first
+//     then      the numbers, 2 bytes each, little-endian
 
 #include <array>
 #include <cstdint>
@@ -31,12 +31,12 @@ struct Range {
 std::uint16_t pack(float value);  ///< Negative numbers and NaN become 0.
 float unpack(std::uint16_t packed);
 
-/// Returns the row; empty if all numbers are zero, which is a row too. `with_range`: three numbers
-/// per port.
+/// Returns the row; empty if all numbers are zero. `with_range`: write three numbers per port.
 std::string encode_chunk(std::span<const Range> ports, bool with_range);
-/// Reads all ports of a row into `ports`. Returns false for bytes that are no row.
+/// Reads all ports of a row into `ports`. Returns false if the bytes are no row.
 bool decode_chunk(std::string_view row, std::span<Range> ports);
-/// Reads one port of a row; zeros where it is left out.
+/// Returns the numbers of one port in a row; zeros if the port is left out, std::nullopt if the
+/// bytes are no row.
 std::optional<Range> decode_port(std::string_view row, std::uint32_t port);
 
 }  // namespace softib::telemetry

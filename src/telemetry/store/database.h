@@ -13,7 +13,7 @@
 
 namespace softib::telemetry {
 
-/// A prepared statement. Values are bound by position from 1 on, and hold until the next reset().
+/// A prepared statement. Values are bound by position, from 1 on, and stay until the next reset().
 class Statement {
   public:
     Statement() = default;
@@ -30,7 +30,7 @@ class Statement {
     void reset();
 
     std::int64_t number(int column) const;
-    std::string_view bytes(int column) const;  ///< Until the next step.
+    std::string_view bytes(int column) const;  ///< Valid until the next step().
 
   private:
     struct Finalize {
@@ -41,12 +41,13 @@ class Statement {
 
 class Database {
   public:
-    /// Opens a file, and makes it if it is missing and may be written.
+    /// Opens a file; makes it if it is missing and `writable`.
     static std::expected<Database, std::string> open(const std::string& path, bool writable);
 
     bool execute(const char* sql);
     Statement prepare(const char* sql) { return {db_.get(), sql}; }
-    std::int64_t number(const char* sql);  ///< Of the first row; 0: there is none.
+    /// Runs a query. Returns the number in the first column of the first row; 0 if there is none.
+    std::int64_t number(const char* sql);
     std::string error() const;
     sqlite3* handle() { return db_.get(); }
 

@@ -26,7 +26,7 @@ constexpr char kSchema[] =
     "kind TEXT, category TEXT, object TEXT, text TEXT, first_us INTEGER, last_us INTEGER, "
     "count INTEGER, alarm INTEGER, active INTEGER);";
 
-/// The stored rows of the counter list, by column.
+/// Index in the counter list of each stored counter, by column.
 constexpr auto kStored = [] {
     std::array<std::size_t, kCounterColumns> rows{};
     std::size_t next = 0;
@@ -89,7 +89,7 @@ std::expected<History, std::string> History::open(const std::string& path,
 bool History::failed() {
     error_ = database_.error();
     database_.execute("ROLLBACK");
-    known_ = nullptr;  // Ports that it named are gone with it.
+    known_ = nullptr;  // Ports that the transaction added are gone with it.
     load_ids();
     return false;
 }
@@ -224,7 +224,7 @@ bool History::write_slot(std::size_t ring, std::int64_t slot, const Columns& col
         insert_.bind(1, slot_key(ring, chunk, column, slot)).bind_blob(2, row);
         return insert_.run();
     };
-    // A row of the first column is always there: it tells that somebody looked.
+    // The first column always has a row, even an empty one: it says that the slot was sampled.
     bool good = write(0, 0, "");
     for (std::size_t c = 0; c < kColumns; ++c) {
         for (std::uint32_t chunk = 0; good && chunk < chunks_of(columns[c].size()); ++chunk) {
@@ -235,7 +235,7 @@ bool History::write_slot(std::size_t ring, std::int64_t slot, const Columns& col
     return good;
 }
 
-/// Adds fine slots to the coarse one that they are in, and writes it when it is over.
+/// Adds a finer slot to the slot of this ring that it is in, and writes that slot when it is over.
 bool History::accumulate(std::size_t ring, std::int64_t time_s, const Columns& columns) {
     const std::int64_t slot = time_s / kRings[ring].slot_s;
     Accumulator& coarse = open_[ring];
@@ -265,7 +265,7 @@ bool History::accumulate(std::size_t ring, std::int64_t time_s, const Columns& c
             std::ranges::for_each(sums, [](Range& range) { range.min = 0; });
             continue;
         }
-        sums.resize(std::max(sums.size(), columns[c].size()));  // New ones had zeros.
+        sums.resize(std::max(sums.size(), columns[c].size()));  // New ports had zeros before.
         for (std::size_t i = 0; i < columns[c].size(); ++i) {
             sums[i].mean += columns[c][i].mean;
             sums[i].min = std::min(sums[i].min, columns[c][i].min);
@@ -276,7 +276,8 @@ bool History::accumulate(std::size_t ring, std::int64_t time_s, const Columns& c
     return true;
 }
 
-/// Fills the coarse slot that is under way with what an earlier process wrote of it.
+/// Fills the slot of a coarser ring that is not complete with the finer slots that an earlier
+/// process wrote.
 void History::resume(std::size_t ring, std::int64_t time_s) {
     const RingShape& fine = kRings[ring - 1];
     const std::int64_t slot = time_s / kRings[ring].slot_s;

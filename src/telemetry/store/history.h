@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The past of a fabric in a file: three rings of slots, of 1 s, 10 s and 5 min. Each slot has the
-// growth per second of every counter at every port; a coarse slot has mean, minimum and maximum of
-// the fine ones in it. The file has a bound: when it is reached, all rings forget their oldest
-// slots.
+// The history of a fabric in a file: three rings of slots, of 1 s, 10 s and 5 min. Each slot has
+// the growth per second of every counter at every port; a slot of a coarser ring has mean, minimum
+// and maximum of the finer slots in it. The file has a size limit: when it is reached, all rings
+// forget their oldest slots.
 //
 // Ports are known by node GUID and port number, so that a port keeps its past when the fabric
 // around it changes. A process that is killed loses the slot that it was writing. When the clock is
-// set back, slots follow it: the stretch that comes again is overwritten.
+// set back, the slots of the time that comes again are overwritten.
 //
-// Thread rule: a History belongs to one thread; a HistoryReader to one at a time, beside it.
+// Thread rule: a History belongs to one thread. A HistoryReader may be used by one thread at a
+// time, at the same time as the History.
 
 #include <array>
 #include <cstdint>
@@ -30,7 +31,7 @@ namespace softib::telemetry {
 
 struct RingShape {
     std::uint32_t slot_s;
-    std::uint32_t slots;  ///< The most that it keeps.
+    std::uint32_t slots;  ///< How many slots the ring keeps, at most.
 };
 inline constexpr std::array<RingShape, 3> kRings{
     {{1, 600}, {10, 720}, {300, 8640}}};  // 10 minutes, 2 hours, 30 days.
@@ -38,12 +39,12 @@ inline constexpr std::array<RingShape, 3> kRings{
 inline constexpr std::uint64_t kHistoryBytesDefault = std::uint64_t{512} << 20;
 inline constexpr std::uint64_t kHistoryBytesMin = std::uint64_t{1} << 20;
 
-/// Stored counters: those of the list that have a cell. One more column tells which part of a slot
-/// a port was not active.
+/// Number of stored counters: those of the list that have a member in PortCounts. One more column
+/// has the part of a slot in which a port was not active.
 inline constexpr std::size_t kCounterColumns = sizeof(PortCounts) / sizeof(std::uint64_t);
 inline constexpr std::size_t kDownColumn = kCounterColumns;
 inline constexpr std::size_t kColumns = kCounterColumns + 1;
-/// Returns the column of a counter by its name in JSON; std::nullopt: none has it.
+/// Returns the column of a counter by its name in JSON; std::nullopt if none has that name.
 std::optional<std::size_t> find_column(std::string_view name);
 std::string_view column_name(std::size_t column);
 
@@ -52,11 +53,12 @@ class History {
     static std::expected<History, std::string> open(const std::string& path,
                                                     std::uint64_t bytes_max);
 
-    /// Adds what ports did since the snapshot of the last call. One of the same second waits for
-    /// the next: a slot of the finest ring is written once, and nothing that ports counted is lost.
+    /// Adds what ports did since the snapshot that was added last. A snapshot of the same second is
+    /// skipped, and its growth is added with the next: so a slot of the finest ring is written
+    /// once, and nothing that ports counted is lost. Returns as add().
     bool follow(std::shared_ptr<const Snapshot> now);
-    /// Adds what ports did between two snapshots. Returns false if it could not be written; error()
-    /// says why. What was not written is lost, and the next call tries again.
+    /// Adds what ports did between two snapshots. Returns false if it could not be written, and is
+    /// lost; error() says why.
     bool add(const Snapshot& before, const Snapshot& now);
     bool save_events(const std::vector<Event>& changed);
     std::vector<Event> load_events();
@@ -65,13 +67,13 @@ class History {
     std::uint64_t bytes_used();
 
   private:
-    /// By [column][port id]; a column that is empty has zeros only.
+    /// Values by [column][port id]; an empty column has only zeros.
     using Columns = std::array<std::vector<Range>, kColumns>;
-    /// What a coarse slot will hold.
+    /// A slot of a coarser ring that is not complete yet.
     struct Accumulator {
         std::int64_t slot = -1;
-        std::uint32_t count = 0;
-        Columns columns;  ///< mean: the sum so far.
+        std::uint32_t count = 0;  ///< Number of finer slots in it so far.
+        Columns columns;          ///< As in the finished slot, but `mean` is the sum so far.
     };
 
     explicit History(Database database) : database_(std::move(database)) {}
@@ -91,11 +93,11 @@ class History {
     Statement add_port_;
     Statement save_event_;
     std::uint64_t bytes_max_ = kHistoryBytesDefault;
-    double kept_ = 1;  ///< Part of the slots that the bound leaves room for.
+    double kept_ = 1;  ///< Part of the rings' slots that fits into bytes_max_.
     std::map<std::pair<std::uint64_t, std::uint8_t>, std::uint32_t> ids_;
-    std::vector<std::uint32_t> id_of_;  ///< By port of the inventory of this revision:
-    std::shared_ptr<const Inventory> known_;
-    std::array<Accumulator, kRings.size()> open_;  ///< The first is not used.
+    std::vector<std::uint32_t> id_of_;             ///< Port id, by port index in known_.
+    std::shared_ptr<const Inventory> known_;       ///< The inventory that id_of_ is for.
+    std::array<Accumulator, kRings.size()> open_;  ///< By ring; that of the finest is not used.
     std::shared_ptr<const Snapshot> followed_;
     std::uint32_t until_prune_ = 0;
     bool resumed_ = false;
@@ -111,20 +113,20 @@ class HistoryReader {
         std::int64_t time_s = 0;  ///< When the slot began.
         Range value;
     };
-    /// Returns the points of a port and a column, the oldest first. Slots that are not there had
-    /// growth zero, or nobody looked: `slots_seen` tells which.
+    /// Returns the points of a port and a column, the oldest first. A slot without a point had
+    /// growth zero, or was not sampled: slots_seen() tells which.
     std::vector<Point> read(Guid node, std::uint8_t port, std::size_t column, std::size_t ring,
                             std::int64_t from_s, std::int64_t to_s);
-    /// Returns the beginnings of the slots in which somebody looked.
+    /// Returns when the slots that were sampled began.
     std::vector<std::int64_t> slots_seen(std::size_t ring, std::int64_t from_s, std::int64_t to_s);
 
-    /// All ports of an inventory as they were in the finest slot that is kept of a time; `number` 0
-    /// says that there is none. Rates are means of the slot.
+    /// Returns the ports of an inventory as they were in the finest slot that is kept of a time.
+    /// Rates are means over the slot. The snapshot's number is 0 if there is no such slot.
     Snapshot moment(std::shared_ptr<const Inventory> inventory, std::int64_t time_s);
 
   private:
     explicit HistoryReader(Database database) : database_(std::move(database)) {}
-    /// By port id.
+    /// Returns a column of a slot, by port id.
     std::vector<Range> column_at(std::size_t ring, std::int64_t slot, std::size_t column,
                                  std::size_t ids);
 

@@ -61,7 +61,7 @@ class HistoryTest : public testing::Test {
         EXPECT_TRUE(history) << history.error();
         return std::move(*history);
     }
-    /// One second in which each port sends `words`.
+    /// Adds a second in which each port sends `words`.
     bool add(History& history, std::uint64_t second, std::uint64_t words) {
         Snapshot now = test_snapshot(last_.number + 1, second, inventory_);
         now.sample.counts = last_.number == 0 ? now.sample.counts : last_.sample.counts;
@@ -151,7 +151,7 @@ TEST_F(HistoryTest, AProcessThatIsKilledLosesTheGapAlone) {
             add(history, second, 1024);
         }
     }
-    EXPECT_EQ(points(0).size(), 9U);  // Those of 10 to 14, and of 17 to 20.
+    EXPECT_EQ(points(0).size(), 9U);  // The points of 10 to 14 and of 17 to 20.
     const auto coarse = points(1);
     ASSERT_EQ(coarse.size(), 1U);
     EXPECT_NEAR(coarse[0].value.mean, 1024, 3);  // Both processes' seconds are in it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The key of a slot in the database: ring (2 bits), chunk of ports (16), column (8), slot (36), so
-// that what a plot needs stands together.
+// The key of a row in the database: ring (2 bits), chunk of ports (16), column (8), slot (36). In
+// this order the rows that a plot over time needs are next to each other.
 
 #include <cstddef>
 #include <cstdint>

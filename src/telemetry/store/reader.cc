@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What clients read of the past.
+// The reader of a history, for clients.
 #include <algorithm>
 #include <map>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr float kBytesPerWord = 4;
 constexpr std::uint32_t kNoId = UINT32_MAX;
 
-/// Where the ports of an inventory stand in the columns of a file.
+/// Returns the port ids in a file of an inventory's ports; kNoId for a port that has none.
 std::vector<std::uint32_t> ids_of(Database& database, const Inventory& inventory) {
     std::map<std::pair<std::uint64_t, std::uint8_t>, std::uint32_t> known;
     Statement rows = database.prepare("SELECT id, guid, number FROM ports");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib plan presets, softib plan show.
+// `softib plan presets` and `softib plan show`.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

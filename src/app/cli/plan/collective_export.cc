@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib plan collective --export: the messages of one operation, as a job of ranks.
+// `softib plan collective --export`: writes the messages of one operation, as a job of ranks.
 #include "app/cli/plan/collective_export.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr std::array kCollectiveOf{std::pair{Op::kAllReduce, Collective::kAllRed
                                    std::pair{Op::kBroadcast, Collective::kBroadcast},
                                    std::pair{Op::kAllToAll, Collective::kAllToAll}};
 
-/// All ranks do one operation.
+/// Returns a job in which all ranks do one operation.
 Job job_of_operation(Op op, std::uint32_t ranks, std::uint64_t bytes) {
     Job job{.name = to_string(op)};
     job.programs.resize(ranks);
@@ -53,7 +53,7 @@ Job job_of_operation(Op op, std::uint32_t ranks, std::uint64_t bytes) {
     return job;
 }
 
-/// GPUs of the model's ranks, domain by domain in its order.
+/// Returns the GPUs of the model's ranks, NVLink domain by domain, in the model's order.
 std::vector<std::uint32_t> gpus_of(const plan::CollectiveModel& model) {
     std::vector<std::uint32_t> gpus;
     const plan::Layout& layout = model.layout();

@@ -14,10 +14,10 @@
 
 namespace softib::app {
 
-/// Says which flags an export does not go with.
+/// Returns why there can be no export with these flags; std::nullopt if there can be one.
 std::optional<std::string> why_no_export(const PlanCollectiveOptions& options);
 
-/// Writes the messages of one operation of all ranks. Returns the exit status.
+/// Writes the messages of one collective operation of all ranks. Returns the exit status.
 int export_operation(std::span<const trace::Export> exports, const plan::CollectiveModel& model,
                      plan::Op op, plan::Algorithm algorithm, std::uint64_t bytes);
 

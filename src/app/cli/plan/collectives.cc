@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib plan collective.
+// `softib plan collective`.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -42,7 +42,8 @@ std::vector<std::string> split_list(const std::string& text, char by) {
     return words;
 }
 
-/// "8", "64KiB", and as nccl-tests take them "1G": a bare letter is a power of 1024.
+/// Reads a size: "8", "64KiB", or "1G" as nccl-tests take it, where a letter alone is a power of
+/// 1024.
 std::expected<std::uint64_t, std::string> read_size(std::string text) {
     if (!text.empty() && std::string("KMGT").find(text.back()) != std::string::npos) {
         text += "iB";
@@ -82,7 +83,8 @@ std::expected<std::vector<std::uint64_t>, std::string> read_sizes(const std::str
     return sizes;
 }
 
-/// Empty: as NCCL would choose for each size.
+/// Returns the algorithms that a text names; an empty list for "nccl", which means the one that
+/// NCCL would choose for each size.
 std::expected<std::vector<plan::Algorithm>, std::string> read_algorithms(const std::string& text,
                                                                          plan::Op op) {
     if (text == "nccl") {
@@ -151,7 +153,7 @@ std::string rows_text(const std::vector<TimedRow>& rows) {
     return table.text();
 }
 
-/// A row for each size, a column for each algorithm.
+/// Returns a table with a row for each size and a column for each algorithm.
 std::string size_table(const std::vector<TimedRow>& rows, const std::vector<Series>& series,
                        double plan::Timing::* what) {
     std::vector<std::string> header{"size"};
@@ -217,7 +219,7 @@ int print_rows(const PlanCollectiveOptions& options, const plan::CollectiveModel
     return 0;
 }
 
-/// Times all sizes with all algorithms, or with the one that NCCL would take if there are none.
+/// Times all sizes with all algorithms, or with the one that NCCL would choose if there are none.
 /// Adds to `notes` why an algorithm has no time.
 std::vector<TimedRow> time_rows(
     plan::CollectiveModel& model, plan::Op op, const std::vector<std::uint64_t>& sizes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib plan compare.
+// `softib plan compare`.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kCompareCluster[] = "superpod-h100:2";
-/// 128k tokens of Llama 3 70B: 320 KiB a token.
+/// Size of the KV cache of 128k tokens of Llama 3 70B, at 320 KiB a token.
 constexpr std::uint64_t kKvCacheBytes = 40ULL << 30;
 
 bool has_notes(const plan::Comparison& comparison) {
@@ -64,7 +64,7 @@ std::string comparison_text(const plan::Comparison& comparison) {
     return text;
 }
 
-/// A line for each column of times over the rows' sizes.
+/// Returns a plot with a line for each column of times, over the sizes of the rows.
 std::string lines_by_size(const plan::Comparison& comparison) {
     std::vector<Series> series;
     for (std::size_t i = 0; i < comparison.columns.size(); ++i) {

@@ -20,7 +20,7 @@ constexpr double kPlotLeft = 70;
 constexpr double kPlotBottom = 30;
 constexpr double kPlotTop = 14;
 
-/// From the smallest to the largest value on a logarithmic axis.
+/// The range of a logarithmic axis, from the smallest to the largest value.
 struct Axis {
     double low = INFINITY;
     double high = 0;
@@ -80,7 +80,7 @@ std::string line_plot(const std::vector<Series>& series, const std::string& unit
     const double base = kPlotHeight - kPlotBottom;
     for (std::size_t i = 0; i < series.size(); ++i) {
         const char* const colour = kPageColours[i % kPageColours.size()];
-        // Colours come again with dashes.
+        // When there are no more colours, they are used again with dashes.
         const char* const dashes = i < kPageColours.size() ? "" : " stroke-dasharray=\"7 4\"";
         std::string path;
         for (const auto& [size, value] : series[i].points) {

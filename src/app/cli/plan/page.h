@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Tables and plots of `softib plan`, as pages.
+// Tables and plots in the HTML pages of `softib plan`.
 
 #include <string>
 #include <utility>
@@ -14,9 +14,9 @@ struct Series {
     std::vector<std::pair<double, double>> points;  ///< Size and value, both above 0.
 };
 
-/// Lines over sizes, both axes logarithmic.
+/// Returns a plot, as SVG, with a line for each series; both axes are logarithmic.
 std::string line_plot(const std::vector<Series>& series, const std::string& unit);
-/// A bar for each name.
+/// Returns a plot, as SVG, with a bar for each name.
 std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
                      const std::string& unit);
 std::string page_table(const std::vector<std::string>& header,

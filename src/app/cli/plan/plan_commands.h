@@ -12,8 +12,8 @@ namespace softib::app {
 
 struct PlanClusterOptions {
     std::string cluster;      ///< A preset or a file.
-    std::uint32_t nodes = 0;  ///< 0: all.
-    std::string prices;       ///< A file; empty: the ranges that come along.
+    std::uint32_t nodes = 0;  ///< The first nodes of the cluster; 0: all.
+    std::string prices;       ///< A file with prices; empty: the built-in ranges.
     bool json = false;
 };
 int cmd_plan_presets(const PlanClusterOptions& options);
@@ -23,16 +23,16 @@ struct PlanCollectiveOptions {
     std::string cluster;
     std::uint32_t nodes = 0;
     std::string op = "all-reduce";
-    std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list.
-    std::string algorithms = "nccl";  ///< Names by comma, "all", or "nccl".
-    std::string protocol;             ///< Empty: as NCCL would.
+    std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list of sizes.
+    std::string algorithms = "nccl";  ///< Names separated by commas, "all", or "nccl".
+    std::string protocol;             ///< Empty: the one that NCCL would choose.
     std::uint32_t channels = 0;
     std::string order = "topology";
     bool rails_crossed = false;
     std::uint64_t seed = 1;
     std::string model = "flow";
     std::string stack = "nccl";
-    std::string step_time = "0ns";     ///< Of an MPI, beside that of a message.
+    std::string step_time = "0ns";     ///< Time that an MPI takes for a step beside the message.
     std::vector<std::string> exports;  ///< FORMAT=FILE
     bool json = false;
     std::string html;

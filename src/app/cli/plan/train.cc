@@ -32,9 +32,9 @@ namespace softib::app {
 
 namespace {
 
-constexpr std::uint64_t kTokensDefault = 4 << 20;  ///< Of a step.
+constexpr std::uint64_t kTokensDefault = 4 << 20;  ///< Tokens of a step if no batch is given.
 
-/// "300B" or "1.5T"; K, M, B and T are powers of a thousand.
+/// Reads a number of tokens: "300B" or "1.5T". K, M, B and T are powers of a thousand.
 std::expected<double, std::string> parse_tokens(const std::string& text) {
     double factor = 1;
     std::string digits = text;
@@ -58,10 +58,11 @@ std::expected<double, std::string> parse_tokens(const std::string& text) {
 struct TrainJob {
     plan::Model model = {};
     plan::Cluster cluster = {};
-    plan::Mapping mapping = {};  ///< gpus and batch may be 0.
+    plan::Mapping mapping = {};  ///< Its `gpus` and `batch` are 0 if they were not given.
 };
 
-/// Reads what both commands have in common; degrees of parallelism that were not said are 1.
+/// Reads the options that `train` and `search` have in common. A degree of parallelism that was not
+/// given is 1.
 std::expected<TrainJob, std::string> read_job(const TrainOptions& options) {
     auto model = spec::named_model(options.model);
     if (!model) {
@@ -97,7 +98,7 @@ std::expected<TrainJob, std::string> read_job(const TrainOptions& options) {
     return TrainJob{*std::move(model), *std::move(cluster), mapping};
 }
 
-/// A batch of about the usual size that is a multiple of `share`.
+/// Returns a batch of about kTokensDefault tokens that is a multiple of `share`.
 std::uint32_t usual_batch(const plan::Mapping& mapping, std::uint64_t share) {
     const std::uint64_t sequences = std::max<std::uint64_t>(kTokensDefault / mapping.sequence, 1);
     return static_cast<std::uint32_t>((sequences + share - 1) / share * share);
@@ -116,7 +117,7 @@ void choose_sizes(TrainJob& job) {
     }
 }
 
-/// How exchanges of a job are timed.
+/// Returns the model that times the exchanges of a job.
 std::expected<std::unique_ptr<plan::Communication>, std::string> network_of(
     const TrainOptions& options, const TrainJob& job) {
     if (options.network == "analytic") {
@@ -131,8 +132,8 @@ std::expected<std::unique_ptr<plan::Communication>, std::string> network_of(
          .rails_aligned = !options.rails_crossed});
 }
 
-/// Times the quickest mappings again on a model of the fabric. Some more than are asked for,
-/// because they may change places.
+/// Times the best mappings again on a model of the fabric. There are more of them than the user
+/// asked for, because their order may change.
 std::expected<std::vector<plan::Candidate>, std::string> refine(const TrainOptions& options,
                                                                 const TrainJob& job,
                                                                 std::vector<plan::Candidate> best,
@@ -160,7 +161,8 @@ std::expected<std::vector<plan::Candidate>, std::string> refine(const TrainOptio
     return plan::best_of(std::move(refined), options.top);
 }
 
-/// Tries all mappings on several threads. Results stand in the order of mappings, whoever tried.
+/// Tries all mappings on several threads. Returns those that fit, in the order of `all`, no matter
+/// which thread tried them.
 std::vector<plan::Candidate> try_all(const TrainJob& job, const std::vector<plan::Mapping>& all,
                                      std::uint32_t threads, const sim::InterruptWatch& watch) {
     std::vector<std::optional<plan::Candidate>> tried(all.size());
@@ -206,7 +208,8 @@ plan::SearchSpace space_of(const TrainOptions& options, const plan::Mapping& bas
             .recompute = plan::parse_recompute(options.recompute)};
 }
 
-/// Why no mapping is left: the fault of the one that was asked for, or memory.
+/// Returns why the search found nothing: no mapping fits in memory, the one that was asked for has
+/// a fault, or none divides GPUs and batch.
 std::string nothing_found(const TrainJob& job, std::size_t divided) {
     if (divided != 0) {
         return fmt::format(
@@ -223,7 +226,8 @@ std::string nothing_found(const TrainJob& job, std::size_t divided) {
         job.mapping.gpus, job.mapping.batch, std::max(job.mapping.gpus / 64 * 64, 8U));
 }
 
-/// Ranks are on the cluster's GPUs in their order.
+/// Writes the messages of a step. Ranks are on the cluster's GPUs in their order. Returns the exit
+/// status.
 int export_step(const TrainOptions& options, const std::vector<trace::Export>& exports,
                 const train::Report& report, const plan::Communication& network) {
     if (options.placement == "random") {
@@ -263,7 +267,7 @@ int cmd_plan_train(const TrainOptions& options) {
         }
         report.tokens = *tokens;
     }
-    // Before a fabric is routed: what it cannot change.
+    // A mapping that cannot work is refused before the fabric is routed, which takes long.
     if (auto rough = plan::estimate_step(job->model, job->cluster, job->mapping,
                                          plan::LinkCommunication(job->cluster));
         !rough) {

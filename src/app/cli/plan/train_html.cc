@@ -20,12 +20,12 @@ constexpr const char* kDoingColours[] = {"#f6f8fa", "#1f6feb", "#1a7f37", "#9a67
 constexpr const char* kDoingNames[] = {"waits", "forward", "backward", "optimizer",
                                        "gradients and parameters while nothing computes"};
 
-constexpr std::size_t kPieces = 780;  ///< Of a step: about as many as there are pixels.
+constexpr std::size_t kPieces = 780;  ///< Pieces of a step, about as many as there are pixels.
 constexpr double kPictureWidth = 860;
 constexpr double kLabel = 64;
 constexpr double kRowHeight = 12;
 
-/// What each stage does in each piece of the step: the pass that has its middle.
+/// Returns what each stage does in each piece of the step: what it does in the piece's middle.
 std::vector<std::vector<Doing>> pieces_of(const plan::Step& step) {
     std::vector<std::vector<Doing>> rows(step.played.ends.size(),
                                          std::vector<Doing>(kPieces, Doing::kNothing));
@@ -37,7 +37,7 @@ std::vector<std::vector<Doing>> pieces_of(const plan::Step& step) {
             rows[stage][i] = doing;
         }
     };
-    for (const plan::SideEvent& event : step.side) {  // Below what computes.
+    for (const plan::SideEvent& event : step.side) {  // Drawn first, so that computation covers it.
         fill(event.stage, static_cast<double>(event.start), static_cast<double>(event.end),
              event.work == plan::SideWork::kOptimizer ? Doing::kOptimizer : Doing::kExchange);
     }
@@ -100,7 +100,7 @@ std::string legend() {
 }  // namespace
 
 std::string to_html(const Report& report) {
-    std::string line = escaped(summary(report));  // Columns of text; a page has no columns.
+    std::string line = escaped(summary(report));  // Spaces align columns in text; a page has none.
     for (std::size_t gap = line.find("   "); gap != line.npos; gap = line.find("   ", gap)) {
         line.replace(gap, 3, " &middot; ");
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the command line says to `softib plan train`, `search` and `models`. 0 and empty: not said.
+// The command lines of `softib plan train`, `search` and `models`. An option that was not given is
+// 0 or empty, unless it has another default here.
 
 #include <cstdint>
 #include <optional>
@@ -34,7 +35,7 @@ struct TrainOptions {
     bool overlap_ep = false;
     std::uint32_t comm_sms = 0;
     bool uneven = false;
-    std::string network = "flow";  ///< analytic, flow or packet.
+    std::string network = "flow";  ///< "analytic", "flow" or "packet".
     std::string placement = "topology";
     std::uint64_t seed = 1;
     bool rails_crossed = false;
@@ -44,9 +45,11 @@ struct TrainOptions {
     std::string html;
     std::string trace;
     std::vector<std::string> exports;  ///< FORMAT=FILE
-    std::uint32_t export_layers = 1;   ///< Whose exchanges are put together; 0: none are exported.
-    std::uint32_t top = 10;            ///< Search: rows of the table.
-    std::uint32_t threads = 0;         ///< Search: 0: as many as there are cores.
+    /// Layers whose exchanges within a pass are exported as one; 0: those exchanges are not
+    /// exported, and the time of a pass has their time in it.
+    std::uint32_t export_layers = 1;
+    std::uint32_t top = 10;     ///< Rows of the table of `search`.
+    std::uint32_t threads = 0;  ///< Threads of `search`; 0: one for each core.
 };
 
 int cmd_plan_train(const TrainOptions& options);

@@ -28,7 +28,7 @@ std::string billions_text(double count) {
                         : fmt::format("{:.4g} T", count / 1e12);
 }
 
-/// 1234567 -> "1,234,567".
+/// Returns a number with its digits in groups: "1,234,567".
 std::string grouped(double number) {
     std::string text = fmt::format("{:.0f}", number);
     for (std::size_t i = text.size(); i > 3;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib plan validate.
+// `softib plan validate`.
 #include "plan/validation.h"
 
 #include <fmt/format.h>

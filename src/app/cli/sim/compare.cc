@@ -143,7 +143,7 @@ std::string to_text(const Comparison& comparison) {
 
 namespace {
 
-/// The figures of one network by name.
+/// Returns the figures of one network as JSON, by name.
 Json to_fields(const Compared& each) {
     const ComparedFigures all = figures_of(each.report);
     const net::ModelStats& stats = each.report.results.stats;

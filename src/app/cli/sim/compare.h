@@ -12,7 +12,7 @@
 
 namespace softib::app::sim {
 
-/// A network and what became of all traffic on it.
+/// A network and the report of the simulation on it.
 struct Compared {
     std::string name = {};  ///< "ib", "roce+ecmp=spray"
     Report report = {};
@@ -23,26 +23,28 @@ struct Comparison {
     std::vector<Compared> variants = {};  ///< Not empty.
 };
 
-/// Of all traffics together.
+/// The figures of one network that are compared, over all its traffics together.
 struct ComparedFigures {
     std::uint64_t messages = 0;
     std::uint64_t delivered = 0;
     std::uint64_t failed = 0;
     plan::TimePs finished_at = 0;  ///< When the last message was delivered.
-    double gbps = 0;               ///< What traffics got, added up.
+    double gbps = 0;               ///< The sum of the traffics' rates.
     plan::Distribution completion_us = {};
     plan::Distribution message_gbps = {};
-    std::uint64_t dropped = 0;  ///< Packets, by switches, adapters and cables.
+    std::uint64_t dropped = 0;  ///< Packets that switches, HCAs and cables lost.
     double xmit_wait = 0;       ///< Part of the run that a port with traffic waited, on average.
-    std::uint64_t victims = 0;  ///< Flows that waited behind the roots of others' congestion.
+    std::uint64_t victims = 0;  ///< Flows that waited behind congestion which others caused.
 };
 ComparedFigures figures_of(const Report& report);
-/// A table for people: what each line is about, and what it was on each network; names first.
+/// Returns a table for people. The first row has the names of the networks; each other row has the
+/// name of a figure and its value on each network.
 std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparison);
 
 std::string to_text(const Comparison& comparison);
 std::string to_json(const Comparison& comparison);
-/// A line of figures for each network; those that nobody knows are empty.
+/// Returns comma-separated values, a line of figures for each network. A figure that the model does
+/// not know is empty.
 std::string to_csv(const Comparison& comparison);
 std::string to_html(const Comparison& comparison);
 

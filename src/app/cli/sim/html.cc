@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A report as one page: no script, no font and no picture comes from anywhere else.
+// A report as one page of HTML, which loads no script, no font and no picture.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::string svg(double height, const std::string& inside) {
                        inside);
 }
 
-/// The frame of a plot over time, from 0 to `max_us`.
+/// Returns the axes of a plot over time, from 0 to `max_us`.
 std::string axes(double max_us, const char* vertical) {
     std::string out = fmt::format(
         "<path class=\"axis\" d=\"M{0} 10V{1}H{2}\"/>\n"
@@ -52,7 +52,7 @@ struct Curve {
     plan::Distribution us;
 };
 
-/// How many of the messages were done after how long.
+/// Returns a plot of the part of messages that were complete, over the time that they took.
 std::string completion_plot(const std::vector<Curve>& curves) {
     double max_us = 0;
     for (const Curve& each : curves) {
@@ -110,8 +110,8 @@ std::string histogram_plot(const plan::TrafficResult& traffic) {
     return svg(kTall + 36, out);
 }
 
-/// All links as cells, the redder the more they are used. Many share one cell, which has the colour
-/// of the busiest.
+/// Returns a strip of cells for all links; the redder a cell, the busier its link. If there are
+/// many links, several share a cell, which has the colour of the busiest.
 std::string heat_strip(const plan::Results& results, bool hosts) {
     std::vector<const plan::LinkResult*> links;
     for (const plan::LinkResult& link : results.links) {

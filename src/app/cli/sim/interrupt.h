@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Ctrl-C during long work: the first one asks it to end with what it has, a second one ends the
-// program.
+// Ctrl-C during long work: the first one asks the work to stop and report what it has, a second one
+// ends the program.
 
 #include <csignal>
 

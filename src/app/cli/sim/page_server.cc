@@ -26,19 +26,19 @@ namespace softib::app::sim {
 
 namespace {
 
-/// In the child: becomes the server, with `output` for its standard output.
+/// Runs in the child after fork(): becomes the server, with `output` as its standard output.
 [[noreturn]] void become_server(const std::vector<std::string>& args, pid_t parent, int output) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) {
         _exit(1);
     }
-    setpgid(0, 0);  // Ctrl-C is for the simulation, which ends the server when the user is done.
+    setpgid(0, 0);  // Ctrl-C is for the simulation, which ends the server.
     dup2(output, STDOUT_FILENO);
     execv(args[0].c_str(), to_argv(args).data());
     _exit(127);
 }
 
-/// Returns what comes up to the end of a line; without one if there is none.
+/// Reads a line with its end. Returns what there is if the input ends before.
 std::string read_line(int fd) {
     std::string line;
     char byte = 0;
@@ -108,9 +108,9 @@ std::expected<void, std::string> PageServer::start() {
     if (pid_ < 0 || line.empty()) {
         return std::unexpected(fmt::format("{} does not serve the page", args[0]));
     }
-    // Standard output is the report's.
+    // To standard error, because standard output is the report's.
     fmt::print(stderr, "{}", line);
-    if (!scratch_.empty()) {  // The server has the file open: no name of it stays behind.
+    if (!scratch_.empty()) {  // The server has opened the file, so its name is not needed.
         std::error_code ignored;
         std::filesystem::remove_all(std::exchange(scratch_, {}), ignored);
     }
@@ -126,7 +126,7 @@ int PageServer::wait() {
     sigset_t before;
     sigprocmask(SIG_BLOCK, &set, &before);
     std::fflush(stdout);
-    // Only now: whoever reads this may press Ctrl-C at once.
+    // Printed after signals are blocked, because the reader may press Ctrl-C at once.
     fmt::print(stderr, "the simulation is over; Ctrl-C ends the page\n");
     bool asked = false;
     pid_t ended = 0;

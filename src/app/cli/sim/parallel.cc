@@ -17,13 +17,13 @@ namespace softib::app::sim {
 
 namespace {
 
-/// One part of a run with its player.
+/// One part of a simulation, with its player.
 struct PartRun {
     PartRun(const net::PartedFabric& whole, const spec::Experiment& experiment,
             std::uint32_t number, net::Exchange& exchange)
         : model(whole, number, exchange), player(model, experiment.schedules, number) {}
 
-    /// Returns true if the user stopped it, here or elsewhere.
+    /// Runs this part. `stopped` in the result says whether the user stopped this or another part.
     Ran run(const spec::Scenario& scenario, const spec::Experiment& experiment, bool shows) {
         Ran ran = run_with_progress(player, scenario.until, experiment.options.hosts.mtu, shows);
         if (ran.stopped) {
@@ -48,7 +48,7 @@ std::expected<net::PartedFabric, std::string> part(const spec::Experiment& exper
     return *std::move(whole);
 }
 
-/// What all parts know comes together in the first one.
+/// Gives the results of all parts to the first one, and calls `use` with it.
 void conclude(PartRun& first, std::vector<net::PartTotals> totals,
               std::vector<plan::PlayerRecords> records, const Ran& ran, const UsePlayer& use) {
     first.model.take_totals(std::move(totals));
@@ -56,7 +56,8 @@ void conclude(PartRun& first, std::vector<net::PartTotals> totals,
     use(first.player, ran);
 }
 
-// What the processes of a job send to the first one: lists of plain records behind their lengths.
+// The messages that the processes of an MPI job send to the first one: lists of plain records, each
+// list after its length.
 
 template <typename T>
 void put(std::vector<std::uint8_t>& out, std::span<const T> list) {
@@ -82,7 +83,7 @@ std::vector<T> get(std::span<const std::uint8_t>& in) {
     return list;
 }
 
-/// The numbers of a part's totals.
+/// The fields of net::PartTotals that are numbers.
 struct Numbers {
     net::ModelStats stats = {};
     net::TimePs now = 0;

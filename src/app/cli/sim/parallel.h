@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Runs one simulation on several threads, or on the processes of an MPI job, with the result of one
-// thread to the last bit.
+// Runs one simulation on several threads, or on the processes of an MPI job. The result is the same
+// to the last bit as on one thread.
 
 #include <cstdint>
 #include <expected>
@@ -15,12 +15,12 @@
 
 namespace softib::app::sim {
 
-/// Calls `use` when the run is over, in the process that reports. Errors are for the user.
+/// Called once when the run is over; in an MPI job only in the first process.
 using UsePlayer = std::function<void(const plan::Player& player, const Ran& ran)>;
 std::expected<void, std::string> run_on_threads(const spec::Scenario& scenario,
                                                 const spec::Experiment& experiment,
                                                 std::uint32_t threads, const UsePlayer& use);
-/// As one process of the job that this one was started in.
+/// Runs the part of the simulation that this process has in the MPI job that it was started in.
 std::expected<void, std::string> run_in_job(const spec::Scenario& scenario,
                                             const spec::Experiment& experiment,
                                             const UsePlayer& use);

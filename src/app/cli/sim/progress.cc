@@ -17,7 +17,7 @@ namespace softib::app::sim {
 
 namespace {
 
-constexpr std::uint32_t kStep = 200'000;  ///< Events: some hundredths of a second.
+constexpr std::uint32_t kStep = 200'000;  ///< Events between looks: some hundredths of a second.
 constexpr std::chrono::milliseconds kRedraw{200};
 constexpr int kBarWidth = 24;
 
@@ -27,7 +27,7 @@ double cpu_seconds() {
     return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-/// The line at the bottom of a terminal.
+/// The progress bar at the bottom of a terminal.
 class Bar {
   public:
     explicit Bar(bool shows)
@@ -66,7 +66,7 @@ class Bar {
     std::chrono::steady_clock::time_point last_;
 };
 
-/// As Player::run_some, with a look of the recorder when it is due.
+/// Does the same as Player::run_some, and lets the recorder look when it is due.
 bool run_and_record(plan::Player& player, plan::TimePs until, Recorder* recorder) {
     if (recorder == nullptr || recorder->next_at() >= until) {
         return player.run_some(until, kStep);

@@ -8,7 +8,7 @@ namespace softib::app::sim {
 namespace {
 
 constexpr std::uint64_t kPsPerNs = 1000;
-constexpr double kBitsPerTick = 32;  // XmitWait counts the times of four bytes.
+constexpr double kBitsPerTick = 32;  // A tick of XmitWait is the time of four bytes.
 constexpr std::uint64_t kWordBytes = 4;
 
 }  // namespace
@@ -35,7 +35,7 @@ std::expected<Recorder, std::string> Recorder::create(const topo::Fabric& fabric
 }
 
 void Recorder::look(const net::Model& model, net::TimePs at) {
-    // A cable that has failed is not among the links any more; its ports keep what they counted.
+    // A cable that has failed is not among the links any more; its ports keep their counters.
     std::vector<PortState> states(inventory_.ports.size(), PortState::kDown);
     for (const net::LinkLoad& link : model.links()) {
         const auto sender = ports_.find(link.at);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// `softib sim --record`: writes what every port has counted, at steps of virtual time, into a file
-// that `softib serve --recording` shows while the simulation runs and afterwards.
+// `softib sim --record`: writes the counters of every port, at steps of virtual time, into a file.
+// `softib serve --recording` shows the file while the simulation runs and afterwards.
 
 #include <expected>
 #include <functional>
@@ -18,8 +18,9 @@ namespace softib::app::sim {
 
 struct RecordOptions {
     std::string path = {};           ///< Empty: nothing is recorded.
-    net::TimePs step = 100'000'000;  ///< Between two readings; not 0.
-    /// Called when the file has its first reading, before anything happens; an error ends the run.
+    net::TimePs step = 100'000'000;  ///< Virtual time between two readings; not 0.
+    /// Called when the file has its first reading, before the simulation's first event. An error
+    /// ends the run.
     std::function<std::expected<void, std::string>()> begun = {};
 };
 
@@ -28,13 +29,13 @@ class Recorder {
     static std::expected<Recorder, std::string> create(const topo::Fabric& fabric,
                                                        const RecordOptions& options);
 
-    /// When the model must be looked at next.
+    /// Returns the virtual time at which look() must be called next.
     net::TimePs next_at() const { return next_; }
-    /// Looks at a model for which everything before `at` has happened.
+    /// Records a model in which everything before `at` has happened.
     void look(const net::Model& model, net::TimePs at);
-    /// Looks for the last time.
+    /// Records the model for the last time, and ends the file.
     void finish(const net::Model& model);
-    /// What went wrong with the file; empty: nothing.
+    /// Returns what went wrong with the file; empty: nothing.
     const std::string& error() const { return error_; }
 
   private:
@@ -42,7 +43,8 @@ class Recorder {
 
     telemetry::RecordingWriter writer_;
     telemetry::Inventory inventory_;
-    std::map<net::Hop, std::uint32_t> ports_;  ///< Of the inventory, by node and number.
+    /// Index of each port in the inventory, by node and port number.
+    std::map<net::Hop, std::uint32_t> ports_;
     std::vector<telemetry::PortCounts> counts_;
     net::TimePs step_;
     net::TimePs next_ = 0;

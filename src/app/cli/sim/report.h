@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What `softib sim` says of a run: as text for a terminal or a pipe, as JSON, as tables of comma
-// separated values, as a page of HTML that needs nothing else.
+// The report of `softib sim`: as text for a terminal or a pipe, as JSON, as tables of
+// comma-separated values, and as a page of HTML that loads nothing else.
 
 #include <cstdint>
 #include <string>
@@ -15,21 +15,21 @@
 
 namespace softib::app::sim {
 
-/// A run and what it was of.
+/// A run of a simulation, with what was simulated and the results.
 struct Report {
     std::string title = {};  ///< "fat-tree, 1024 hosts, ..."
     net::ModelKind model = net::ModelKind::kPacket;
     std::string engine = {};
     std::uint8_t data_vls = 1;
-    bool adaptive = false;  ///< Switches choose the way of packets.
+    bool adaptive = false;  ///< Whether switches choose the path of each packet.
     bool congestion_control = false;
     bool roce = false;
-    /// All that is special about it: "InfiniBand, 1 data VL, adaptive routing".
+    /// The features of the network, in words: "InfiniBand, 1 data VL, adaptive routing".
     std::string network = {};
     std::uint64_t seed = 1;
     std::size_t hosts = 0;
     std::size_t switches = 0;
-    bool stopped = false;  ///< By the user, before the end.
+    bool stopped = false;  ///< Whether the user stopped the run before its end.
     double cpu_seconds = 0;
     std::vector<std::string> notes = {};
     plan::Results results = {};
@@ -37,13 +37,14 @@ struct Report {
     bool has_packets() const { return model == net::ModelKind::kPacket; }
 };
 
-/// What a reader of a report without packets must know.
+/// The note in a report of a model without packets.
 inline constexpr char kNoPackets[] =
     "flow model: rates of messages without packets, so XmitWait, flows that wait behind others, "
     "and "
     "the order of packets are not known";
 
-/// How many flows a link has, or "?" where switches choose.
+/// Returns how many flows a link has, or "?" if it is between switches that choose paths by
+/// themselves.
 inline std::string flows_on(const Report& report, const plan::LinkResult& link) {
     return report.adaptive && !link.host ? "?" : std::to_string(link.flows);
 }
@@ -51,11 +52,11 @@ inline std::string flows_on(const Report& report, const plan::LinkResult& link) 
 std::string to_text(const Report& report);
 std::string to_json(const Report& report);
 std::string to_html(const Report& report);
-/// The JSON schema of scenarios.
+/// Returns the JSON schema of scenarios.
 std::string scenario_schema();
-/// One line for each message.
+/// Returns comma-separated values, a line for each message.
 std::string messages_csv(const plan::Player& player, const plan::Ends& ends);
-/// One line for each direction of each cable.
+/// Returns comma-separated values, a line for each direction of each cable.
 std::string links_csv(const Report& report);
 
 }  // namespace softib::app::sim

@@ -18,7 +18,7 @@ namespace softib::app::sim {
 
 namespace {
 
-/// What is special about a network, in words.
+/// Returns the features of a network, in words.
 std::string describe_network(net::ModelKind model, const net::SimulationOptions& options,
                              std::uint8_t data_vls) {
     using Ecmp = net::RoceOptions::Ecmp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The schema of scenarios, for editors that check and complete TOML by one.
+// The JSON schema of scenarios, for editors that check and complete TOML by a schema.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

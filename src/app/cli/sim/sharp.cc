@@ -22,7 +22,7 @@ struct SharpReport {
     double us() const { return static_cast<double>(outcome.took_ps) * 1e-6; }
     double gbps() const { return static_cast<double>(bytes) * 8 / us() * 1e-3; }
     double link_gbps() const { return static_cast<double>(outcome.link_bytes_per_s) * 8e-9; }
-    /// What each host of a ring sends, and the time that it cannot go below.
+    /// Returns the bytes that each host would send in a ring all-reduce.
     double ring_bytes() const {
         const double members = outcome.members;
         return 2 * (members - 1) / members * static_cast<double>(bytes);

@@ -14,7 +14,7 @@ namespace {
 using plan::show_rate;
 using plan::show_time;
 
-constexpr int kWaitColumn = 4;  ///< Place of XmitWait among the columns of links.
+constexpr int kWaitColumn = 4;  ///< Index of XmitWait among the columns of links.
 
 std::string percent(double part) {
     return fmt::format("{:.0f} %", 100 * part);
@@ -60,7 +60,8 @@ std::string traffics(const plan::Results& results) {
     return table.text();
 }
 
-/// How many messages took how long, from the quickest to the slowest, as shades.
+/// Returns a histogram of a distribution as a line of characters: the darker, the more values, from
+/// the smallest value to the largest.
 std::string shades(const plan::Distribution& of) {
     constexpr std::uint32_t kBins = 16;
     constexpr std::string_view kShades = " .:-=+*#@";
@@ -164,7 +165,7 @@ std::string messages_csv(const plan::Player& player, const plan::Ends& ends) {
     const auto time = [](plan::TimePs at) {
         return at == plan::kNever ? std::string() : std::to_string(at);
     };
-    // By sender: where several threads played the traffic, the messages of each are together.
+    // Sorted by sender: if several threads ran the simulation, messages come in another order.
     std::vector<plan::MessageRecord> messages = player.messages();
     std::ranges::stable_sort(messages, {}, [](const plan::MessageRecord& message) {
         return std::pair(message.traffic, message.sender);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// `softib sim whatif`: the same traffic on the fabric as it is and on the fabric that has lost
-// something, routed anew by the same engine; and which cables, switches and routers hurt most to
-// lose.
+// `softib sim whatif`: the same traffic on the fabric as it is, and on the fabric without some
+// cables, switches or routers, routed anew by the same engine. It also ranks cables, switches and
+// routers by how much their loss hurts.
 
 #include <cstdint>
 #include <string>
@@ -13,25 +13,25 @@
 
 namespace softib::app::sim {
 
-/// A fabric and what the traffic got of it.
+/// The fabric without something, and how the traffic fared on it.
 struct WhatIfCase {
     std::string lost = {};  ///< "nothing", "leaf0:5", "leaf0:5, leaf2:7"
     std::string engine = {};
     std::uint64_t messages = 0;
     std::uint64_t delivered = 0;
-    double gbps = 0;          ///< All together.
-    double message_gbps = 0;  ///< What a message got on average,
-    double slowest_gbps = 0;  ///< and the slowest one.
-    double finished_us = 0;   ///< When the last one was delivered.
+    double gbps = 0;          ///< The rate of all messages together.
+    double message_gbps = 0;  ///< The mean rate of a message.
+    double slowest_gbps = 0;  ///< The rate of the slowest message.
+    double finished_us = 0;   ///< When the last message was delivered.
 };
 
 struct WhatIf {
     std::string title = {};
-    std::vector<WhatIfCase> cases = {};  ///< The first one has lost nothing.
+    std::vector<WhatIfCase> cases = {};  ///< The first is the fabric that has lost nothing.
     plan::Ranking ranking = {};
-    std::vector<std::string> cable_names = {};   ///< As ranking.cables.
-    std::vector<std::string> switch_names = {};  ///< As ranking.switches.
-    std::vector<std::string> router_names = {};  ///< As ranking.routers.
+    std::vector<std::string> cable_names = {};   ///< In the order of ranking.cables.
+    std::vector<std::string> switch_names = {};  ///< In the order of ranking.switches.
+    std::vector<std::string> router_names = {};  ///< In the order of ranking.routers.
 };
 
 std::string to_text(const WhatIf& whatif);

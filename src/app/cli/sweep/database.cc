@@ -11,9 +11,9 @@ namespace softib::app::sweep {
 
 namespace {
 
-constexpr int kBusyMs = 60'000;  ///< How long one waits for another that writes.
+constexpr int kBusyMs = 60'000;  ///< How long a process waits for another that writes.
 
-/// A column's name, quoted.
+/// Returns the name of a column in quotes, for SQL.
 std::string column(std::string_view name) {
     std::string text = "\"";
     for (const char c : name) {
@@ -88,7 +88,7 @@ struct Database::State {
         if (auto made = execute(sql + ", log_hash TEXT, report TEXT)"); !made) {
             return made;
         }
-        // A sweep that was extended has keys that the table does not know yet.
+        // A sweep that was extended may have keys for which the table has no column yet.
         const auto present = columns();
         if (!present) {
             return std::unexpected(present.error());
@@ -146,7 +146,7 @@ Database::Result Database::store(const std::string& key, std::uint64_t number,
     }
     for_each_number(outcome, [&](const char* name, auto value) {
         names += fmt::format(", \"{}\"", name);
-        // What is not known of a point that failed is no number.
+        // A point that failed has no numbers.
         places += outcome.failed ? std::string(", NULL") : fmt::format(", {}", value);
     });
     const auto statement = state_->prepare(

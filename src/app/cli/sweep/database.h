@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The results of a sweep in a file of SQLite: one table, `points`, with a row for each point. Its
-// columns are the key of the row, the varied keys, what came of the point, and the whole report
-// as JSON. Each row is a transaction of its own, so that what was stored survives any end.
+// The results of a sweep in an SQLite file: one table, `points`, with a row for each point. Its
+// columns are the key of the row, the varied keys, the figures of the outcome, and the whole report
+// as JSON. Each row is a transaction of its own, so that it survives if the process is killed.
 
 #include <cstdint>
 #include <expected>
@@ -16,14 +16,14 @@
 
 namespace softib::app::sweep {
 
-/// What came of a point.
+/// The result of simulating a point.
 struct Outcome {
     bool failed = false;
-    std::string error = {};  ///< Of a point that failed.
+    std::string error = {};  ///< Why the point failed, if it did.
     std::uint64_t messages = 0;
     std::uint64_t delivered = 0;
-    double duration_us = 0;  ///< Until the last delivery.
-    double gbps = 0;         ///< All messages together.
+    double duration_us = 0;  ///< Virtual time until the last delivery.
+    double gbps = 0;         ///< The rate of all messages together.
     double message_gbps = 0;
     double slowest_gbps = 0;
     double completion_p50_us = 0;
@@ -60,10 +60,10 @@ class Database {
     Database& operator=(Database&&) noexcept;
     ~Database();
 
-    /// In place of what was stored under this key.
+    /// Stores an outcome, in place of the one that was stored under this key.
     Result store(const std::string& key, std::uint64_t number, const Parameters& parameters,
                  const Outcome& outcome);
-    /// Returns nothing if nothing is stored under this key.
+    /// Returns the outcome that is stored under this key; std::nullopt if there is none.
     std::expected<std::optional<Outcome>, std::string> load(const std::string& key);
 
   private:

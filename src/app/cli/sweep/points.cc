@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRowsShown = 100;
 
-/// A cell of a table of comma separated values.
+/// Returns a cell of comma-separated values, in quotes if it needs them.
 std::string cell(const std::string& text) {
     if (text.find_first_of(",\"\n") == text.npos) {
         return text;

@@ -29,7 +29,7 @@ void write_all(int fd, std::string_view text) {
     }
 }
 
-/// The last line that is not empty.
+/// Returns the last line of a file that is not empty.
 std::string last_line(int fd) {
     std::array<char, 2000> tail{};
     const off_t size = lseek(fd, 0, SEEK_END);
@@ -74,7 +74,7 @@ bool Pool::start(std::uint64_t piece) {
 void Pool::run_child(std::uint64_t piece, int out, int errors, pid_t parent) const {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
-        _exit(1);  // It died before that was set.
+        _exit(1);  // The parent died before that was set.
     }
     signal(SIGINT, SIG_IGN);  // The parent decides what Ctrl-C ends.
     dup2(errors, STDERR_FILENO);

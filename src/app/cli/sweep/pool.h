@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Runs pieces of work in processes of their own, several at a time, and collects what each says. A
-// piece that crashes or runs out of memory fails alone. When this process dies, however it dies,
-// the kernel ends the others.
+// Runs pieces of work in processes of their own, several at a time, and collects the result of
+// each. A piece that crashes or runs out of memory fails alone. When this process dies, however it
+// dies, the kernel ends the others.
 
 #include <sys/types.h>
 
@@ -16,13 +16,13 @@ namespace softib::app::sweep {
 
 class Pool {
   public:
-    /// Says what came of a piece, in the process of that piece.
+    /// Does a piece of work, in a process of its own, and returns its result as text.
     using Work = std::function<std::string(std::uint64_t piece)>;
 
     struct Finished {
         std::uint64_t piece = 0;
         bool failed = false;
-        std::string said = {};  ///< By the work; of a process that failed: why.
+        std::string said = {};  ///< The result; if the process failed, why.
     };
 
     Pool(std::uint32_t jobs, Work work) : jobs_(jobs), work_(std::move(work)) {}
@@ -32,17 +32,18 @@ class Pool {
 
     bool full() const { return running_.size() >= jobs_; }
     std::size_t running() const { return running_.size(); }
-    /// Begins a piece; not while full(). Returns false if there can be no more processes.
+    /// Starts a piece. Must not be called while full(). Returns false if no process can be started.
     bool start(std::uint64_t piece);
-    /// Waits until a piece is finished or some milliseconds have passed.
+    /// Waits until a process writes or ends, at most this long. Returns the pieces that finished,
+    /// which may be none.
     std::vector<Finished> wait(int milliseconds);
 
   private:
     struct Process {
         std::uint64_t piece = 0;
         pid_t pid = -1;
-        int out = -1;     ///< What it says comes from here.
-        int errors = -1;  ///< Its standard error.
+        int out = -1;     ///< The pipe from which its result is read.
+        int errors = -1;  ///< The file that has its standard error.
         std::string said = {};
     };
 

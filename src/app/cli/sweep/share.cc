@@ -26,17 +26,18 @@ std::optional<std::uint32_t> number_of(const Variable& variable, const char* nam
     return text == nullptr ? std::nullopt : number_in(text);
 }
 
-/// Processes that one launcher started.
+/// Variables in which a launcher tells a process its rank and the number of processes.
 struct Launcher {
     const char* rank;
     const char* size;
 };
-// A batch script of Slurm has SLURM_PROCID too, but no step.
+// A batch script of Slurm has SLURM_PROCID too, but SLURM_STEP_NUM_TASKS only in a step.
 constexpr Launcher kLaunchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                    {"PMI_RANK", "PMI_SIZE"},
                                    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
 
-/// Tasks of an array job: which one this is, the first, the last, and how far apart they are.
+/// Variables in which a batch system tells a task of an array job its number, the first and the
+/// last number, and the distance between two.
 struct Array {
     const char* task;
     const char* first;
@@ -47,7 +48,7 @@ constexpr Array kArrays[] = {
     {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
      "SLURM_ARRAY_TASK_STEP"},
     {"SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"}};
-// These do not say how many tasks there are.
+// Variables of batch systems that do not tell how many tasks there are.
 constexpr const char* kUncounted[] = {"PBS_ARRAY_INDEX", "PBS_ARRAYID", "LSB_JOBINDEX"};
 
 std::expected<Share, std::string> parse_part(const std::string& part) {
@@ -92,7 +93,7 @@ std::expected<Share, std::string> find_share(const std::string& part, const Vari
         const auto rank = number_of(variable, launcher.rank);
         const auto size = number_of(variable, launcher.size);
         if (rank && size && *rank < *size) {
-            // Each task of the array may be a job of its own.
+            // Each task of the array may itself be a job of several processes.
             share->index = share->index * *size + *rank;
             share->count *= *size;
             share->launched = true;

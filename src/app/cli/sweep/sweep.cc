@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kRedrawMs = 200;
 
-/// 128 bits of a text, as 32 digits.
+/// Returns a hash of 128 bits of a text, as 32 digits.
 std::string hash_of(std::string_view text) {
     std::uint64_t words[2] = {0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93};
     for (const char c : text) {
@@ -47,7 +47,7 @@ std::uint32_t cores() {
                : 1;
 }
 
-/// How far the sweep is, at the bottom of a terminal.
+/// The progress bar of a sweep, at the bottom of a terminal.
 class SweepBar {
   public:
     SweepBar() : terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -59,7 +59,7 @@ class SweepBar {
     SweepBar(const SweepBar&) = delete;
     SweepBar& operator=(const SweepBar&) = delete;
 
-    /// `before`: of those done, the ones that an earlier run has done.
+    /// Draws the bar. `before`: how many of the `done` points an earlier run has simulated.
     void draw(std::uint64_t done, std::uint64_t before, std::uint64_t all, std::size_t running) {
         if (!terminal_) {
             return;
@@ -107,7 +107,7 @@ class Run {
 
     Point make_point(std::uint64_t number) const {
         Point point{.number = number, .values = sweep_.point(number)};
-        // In an order of its own, so that a sweep whose axes change places has the same points.
+        // Sorted, so that a point keeps its key if the order of the sweep's axes changes.
         const std::set<std::pair<std::string, std::string>> sorted(point.values.begin(),
                                                                    point.values.end());
         std::string text = settings_.common;
@@ -117,7 +117,7 @@ class Run {
         point.key = hash_of(text);
         return point;
     }
-    /// "sweep.part-2-of-8.db"
+    /// Returns the database of one part: "sweep.part-2-of-8.db".
     std::string part_file(const Share& share) const {
         if (share.count == 1) {
             return whole_;
@@ -140,7 +140,7 @@ class Run {
     std::string whole_;
 };
 
-/// Takes in what a database has of points that have no result, or only a failure.
+/// Loads results from a database, for points that have none yet or only a failure.
 std::expected<void, std::string> Run::recall(const std::string& file, std::vector<Point>& points) {
     auto database = Database::open(file, keys_);
     if (!database) {
@@ -161,7 +161,7 @@ std::expected<void, std::string> Run::recall(const std::string& file, std::vecto
     return {};
 }
 
-/// Simulates points that have no result. Returns false if the user stopped it.
+/// Simulates the points that have no result. Returns false if the user stopped it.
 std::expected<bool, std::string> Run::run_points(std::vector<Point>& points, std::uint32_t jobs,
                                                  Database& database) {
     std::vector<std::size_t> open;
@@ -221,7 +221,7 @@ int Run::simulate_all() {
         }
     }
     const std::string file = part_file(*share);
-    // What the whole sweep has already is not done again by a part of it.
+    // Points that are in the database of the whole sweep are not simulated again by a part.
     std::vector<std::string> files{file};
     if (file != whole_ && std::filesystem::exists(whole_)) {
         files.push_back(whole_);
@@ -243,7 +243,8 @@ int Run::simulate_all() {
     return finish(points, file, !*ran);
 }
 
-/// All files beside that of the whole sweep that are named as its parts.
+/// Puts the results of all parts into the database of the whole sweep. The parts are the files
+/// beside it with names of parts.
 int Run::merge() {
     const std::filesystem::path whole(whole_);
     const std::filesystem::path folder = whole.has_parent_path() ? whole.parent_path() : ".";
@@ -290,7 +291,7 @@ int Run::merge() {
     return finish(points, whole_, false);
 }
 
-/// Says what there is. The status is 0 if every point is done.
+/// Prints the results. Returns the exit status: 0 if every point is done.
 int Run::finish(const std::vector<Point>& points, const std::string& file, bool stopped) const {
     std::vector<PointRow> rows;
     std::uint64_t failed = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// `softib sim --sweep`: simulates every point of a sweep, a process for each at a time, and keeps
-// the results in a database (database.h) from which a sweep that was interrupted goes on.
+// `softib sim --sweep`: simulates every point of a sweep, each in a process of its own, and keeps
+// the results in a database (database.h). A sweep that was interrupted goes on from there.
 
 #include <cstdint>
 #include <functional>
@@ -15,18 +15,20 @@ namespace softib::app::sweep {
 
 struct Settings {
     std::string database = {};  ///< The file; empty: named after the sweep.
-    std::string part = {};      ///< "2/8"; empty: the environment says it.
+    std::string part = {};      ///< "2/8"; empty: the environment tells it (share.h).
     std::uint32_t jobs = 0;     ///< Simulations at a time; 0: one for each core.
-    bool merge = false;         ///< Only puts the parts' results together.
-    std::string csv = {};       ///< Where all points go as comma separated values; "-": stdout.
+    bool merge = false;         ///< Only put the results of all parts together.
+    std::string csv = {};       ///< The file for comma-separated values of all points; "-": stdout.
     bool json = false;
-    /// Everything that the points have in common, as text: a result counts only for the same.
+    /// Everything that the points have in common, as text. A stored result is used again only if
+    /// this text is the same.
     std::string common = {};
 };
 
 /// Simulates one point; called in a process of its own.
 using Simulate = std::function<Outcome(const spec::SweepPoint& point)>;
 
+/// Simulates the points of this process's part that have no result yet, and prints the results.
 /// Returns the exit status of the command.
 int run_sweep(const spec::Sweep& sweep, const Settings& settings, const Simulate& simulate);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --export of softib trace run, sim, plan collective and plan train: who sent what to whom.
+// The option --export of `softib trace run`, `sim`, `plan collective` and `plan train`: writes the
+// messages, with their senders and receivers.
 #include <fmt/format.h>
 
 #include <algorithm>

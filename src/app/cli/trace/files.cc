@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib trace show, convert and scale.
+// `softib trace show`, `convert` and `scale`.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -85,7 +85,8 @@ TraceJson show_json(const Job& job, const plan::trace::Summary& all) {
             {"compute_us_max", static_cast<double>(all.compute_max) / 1e6}};
 }
 
-/// Collectives become messages where the file's format has none.
+/// Returns the job as the file's format can hold it: GOAL has no collective operations, so they
+/// become messages.
 std::expected<Job, std::string> fit_for(const std::string& file, Job job,
                                         const std::string& cluster_name) {
     if (!file.ends_with(".goal") || !has_collectives(job)) {
@@ -108,7 +109,7 @@ std::expected<Job, std::string> fit_for(const std::string& file, Job job,
     return plan::trace::expand(job, *cluster, *gpus);
 }
 
-/// Writes a trace that was converted, and tells what it has become if that is wanted.
+/// Writes a trace that was converted, and reports the result as JSON if that is wanted.
 int write_converted(const std::expected<Job, std::string>& job, const TraceFileOptions& options) {
     if (!job) {
         return fail(job.error());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib trace record: runs a command with a folder into which libibverbs writes what each program
-// posts, and makes one trace of all.
+// `softib trace record`: runs a command, lets softib's libibverbs write what each program posts
+// into a folder, and makes one trace of all files there.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
@@ -27,7 +27,7 @@ namespace {
 using plan::trace::Recorded;
 using plan::trace::RecordedProcess;
 
-/// A folder that is gone when this is.
+/// A temporary folder, removed by the destructor.
 class RecordFolder {
   public:
     RecordFolder() {
@@ -49,7 +49,8 @@ class RecordFolder {
     std::string path_;
 };
 
-/// Signals from the terminal are for the command: what it did until then is a trace too.
+/// Runs the command and returns its exit status. Signals of the terminal are for the command; what
+/// it did until then becomes a trace too.
 int run_recorded(const std::vector<std::string>& command, const std::string& folder) {
     const pid_t child = fork();
     if (child == 0) {

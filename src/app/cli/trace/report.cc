@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What softib trace run prints and writes.
+// The reports of `softib trace run`.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +21,8 @@ using plan::trace::Operation;
 using plan::trace::Player;
 using plan::trace::RankTimes;
 
-/// Means over the ranks of a job.
+/// Times and bytes of a job: when the last rank ended, means of the times over the ranks, and sums
+/// of the bytes.
 struct JobTimes {
     plan::TimePs ended_at = 0;
     plan::TimePs compute_ps = 0;
@@ -65,7 +66,7 @@ std::string operation_name(const plan::trace::Job& job, std::uint32_t rank,
                                                      : to_string(op.kind);
 }
 
-/// One cell of CSV.
+/// Returns a cell of CSV, in quotes if it needs them.
 std::string cell_of(std::string text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos) {
         return text;
@@ -159,7 +160,8 @@ std::string to_timeline(const Player& player) {
             writer.name_process(process, fmt::format("{} rank {}", placed.job.name, rank));
         }
     }
-    // Computations by lane, then a row for each kind of communication.
+    // The rows of a rank: one for each lane of computation, then one for each kind of
+    // communication.
     constexpr std::uint32_t kMessages = 1000;
     constexpr std::uint32_t kGroups = 2000;
     for (const plan::trace::SpanRecord& span : player.spans()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// softib trace run.
+// `softib trace run`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Wish {
     std::string placement = {};
 };
 
-/// The job of the operands, and those of --job.
+/// Returns the job of the operands, and those of --job.
 std::vector<Wish> wishes_of(const TraceRunOptions& options) {
     std::vector<Wish> wishes;
     if (!options.files.empty()) {
@@ -75,7 +75,8 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
     return jobs;
 }
 
-/// Every job without collective operations, and all of them as one.
+/// Writes the messages of all jobs as one job, with collective operations turned into messages.
+/// Returns the exit status.
 int write_flows(const std::vector<trace::Export>& exports, const plan::trace::Player& player,
                 const plan::Cluster& cluster) {
     std::vector<Job> parts;
@@ -122,7 +123,7 @@ trace::Report report_of(const TraceRunOptions& options, const plan::trace::Playe
     return report;
 }
 
-/// Plays until all jobs have ended, or the user has enough of it.
+/// Plays until all jobs have ended, or the user presses Ctrl-C.
 std::expected<void, std::string> play(plan::trace::Player& player) {
     const sim::InterruptWatch watch;
     Progress progress("playing");

@@ -16,11 +16,11 @@
 namespace softib::app {
 
 struct TraceRunOptions {
-    std::vector<std::string> files = {};  ///< One job.
-    std::vector<std::string> jobs = {};   ///< FILE@PLACEMENT, each another.
+    std::vector<std::string> files = {};  ///< The files of one job.
+    std::vector<std::string> jobs = {};   ///< Further jobs, each as FILE@PLACEMENT.
     std::string groups = {};
     std::string cluster = {};
-    std::uint32_t nodes = 0;  ///< 0: all.
+    std::uint32_t nodes = 0;  ///< The first nodes of the cluster; 0: all.
     std::string model = "flow";
     std::string placement = "linear";
     std::uint32_t per_node = 0;
@@ -39,7 +39,7 @@ int cmd_trace_run(const TraceRunOptions& options);
 struct TraceFileOptions {
     std::vector<std::string> files = {};
     std::string groups = {};
-    std::string cluster = {};  ///< On which collectives become messages.
+    std::string cluster = {};  ///< The cluster whose algorithms turn collectives into messages.
     std::uint32_t ranks = 0;
     bool json = false;
 };
@@ -71,38 +71,41 @@ struct Report {
     const plan::trace::Player* player = nullptr;
     plan::TimePs makespan = 0;
     std::uint64_t nvlink_bytes = 0;
-    std::uint64_t host_link_bytes = 0;    ///< On cables between HCAs and switches,
-    std::uint64_t switch_link_bytes = 0;  ///< and between switches; both with headers.
+    std::uint64_t host_link_bytes = 0;    ///< Bytes, with headers, between HCAs and switches.
+    std::uint64_t switch_link_bytes = 0;  ///< Bytes, with headers, between switches.
 };
 std::string to_text(const Report& report, bool ranks);
 std::string to_json(const Report& report);
 std::string to_timeline(const plan::trace::Player& player);
 std::string flows_csv(const plan::trace::Player& player);
 
-/// A file of --export.
+/// A file that --export names.
 struct Export {
-    std::string format = {};  ///< goal, chakra or csv
+    std::string format = {};  ///< "goal", "chakra" or "csv".
     std::string file = {};
 };
-/// The error says what an export must look like.
+/// Reads the values of --export. The error says what one must look like.
 std::expected<std::vector<Export>, std::string> read_exports(std::span<const std::string> texts);
 bool wants_csv(std::span<const Export> exports);
-/// Writes a job that has no collective operations. Returns the exit status.
+/// Writes a job that has no collective operations, or `csv` where the format is CSV. Returns the
+/// exit status.
 int write_exports(std::span<const Export> exports, const plan::trace::Job& messages,
                   const std::string& csv);
-/// Writes the messages of a job on these GPUs; CSV has their times on an idle fabric. Without an
-/// algorithm collective operations have NCCL's choice. Returns the exit status.
+/// Writes the messages of a job on these GPUs. CSV has the times that the messages take on an idle
+/// fabric. Collective operations use `algorithm`, or the one that NCCL would choose if there is
+/// none. Returns the exit status.
 int export_job(std::span<const Export> exports, const plan::Cluster& cluster,
                const plan::trace::Job& job, std::vector<std::uint32_t> gpus,
                std::optional<plan::Algorithm> algorithm = {});
 
-/// A cluster as planners name it, with its first `nodes` nodes, or all if that is 0.
+/// Returns the first `nodes` nodes of a cluster (a preset's name or a file), or all if that is 0.
 std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes);
 std::expected<plan::trace::Job, std::string> load(std::span<const std::string> files,
                                                   const std::string& groups,
                                                   const plan::Cluster* cluster);
-/// Writes a job as the name of the file says: .goal, or .et with a number for each rank before it.
-/// Returns the exit status; `written` gets the names of the files.
+/// Writes a job in the format that the file's name asks for: one .goal file, or an .et file
+/// (Chakra) for each rank, with the rank's number before the ending. Returns the exit status;
+/// `written` gets the names of the files.
 int write_job(const plan::trace::Job& job, const std::string& file,
               std::vector<std::string>* written = nullptr);
 
