@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Asks a fabric's daemon for its manager's status once a millisecond, and prints how long answers
-// took: median, 99th percentile and the longest, in microseconds. bench/telemetry.py compares them
-// with and without somebody who samples the fabric.
+// took: median, 99th percentile and the longest, in microseconds. bench/telemetry.py compares these
+// times with and without a process that samples the fabric.
 //
 //     bench_ask_daemon FABRIC_DIRECTORY SECONDS
 #include <poll.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes every port of a running fabric count, as if all of them carried traffic: bench/telemetry.py
-// measures what sampling a busy fabric costs, and no machine runs a program on 10,000 hosts.
+// Increments the counters of every port of a running fabric, as if all of them carried traffic.
+// bench/telemetry.py measures with it what sampling a busy fabric costs, since no machine can run
+// programs on 10,000 hosts.
 //
 //     bench_busy_ports FABRIC_DIRECTORY SECONDS
 #include <fcntl.h>
@@ -20,7 +21,7 @@ namespace softib {
 namespace {
 
 constexpr int kTurnMs = 250;
-constexpr std::uint64_t kWordsMost = 400'000'000;  // NDR in a quarter of a second, about a third.
+constexpr std::uint64_t kWordsMost = 400'000'000;  // An eighth of what NDR carries in a turn.
 constexpr std::uint64_t kWordsPerPacket = 1030;
 
 void carry(live::PortTotals& totals, Prng& prng) {
@@ -33,7 +34,8 @@ void carry(live::PortTotals& totals, Prng& prng) {
     totals.xmit_wait += prng.chance(1, 10) ? sent / 10 : 0;
 }
 
-/// The observer's file can only be read; its owner may open it anew.
+/// Maps the arena for writing. The file that the daemon gives to observers can only be read, but
+/// its owner may open it again for writing.
 live::Arena open_writable(const std::string& dir) {
     const int daemon = live::rpc_connect(dir.c_str());
     live::Message message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a message costs in the flow model: works on non-blocking fat trees, 400 Gb/s, cables of
-// 25 ns, switches of 200 ns.
+// Measures what a message costs in the flow model, on non-blocking fat trees with 400 Gb/s, cables
+// of 25 ns and switches of 200 ns.
 //
 //   bench_flow all-to-all|permutation|random HOSTS RADIX LEVELS BYTES ENGINE [STRETCH_PS]
 //   bench_flow ring HOSTS RAILS RADIX LEVELS BYTES
@@ -52,7 +52,7 @@ net::Routed route(const topo::Spec& spec, const std::string& engine) {
     return *std::move(routed);
 }
 
-/// Puts all that completions say into one number, and finds the last arrival.
+/// Hashes all completions into one number, and finds the last arrival.
 class Log {
   public:
     void note(const Completion& completion) {
@@ -108,7 +108,7 @@ void permutation(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log&
 }
 
 void random_pairs(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log& log) {
-    constexpr std::uint32_t kEach = 64;  ///< Messages of a host.
+    constexpr std::uint32_t kEach = 64;  ///< Mean number of messages of a host.
     constexpr TimePs kPsPerByte = 20;
     Prng prng(42);
     for (std::uint32_t i = 0; i < kEach * ends; ++i) {
@@ -123,7 +123,7 @@ void random_pairs(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log
     drain(model, log);
 }
 
-/// Rings of end ports that pass parts on; a message's tag is its sender.
+/// Rings of end ports that pass parts on. The tag of a message is its sender.
 class Rings {
   public:
     Rings(FlowModel& model, std::uint32_t hosts, std::uint32_t rails, std::uint64_t bytes)
@@ -153,7 +153,7 @@ class Rings {
     }
 
   private:
-    static constexpr std::uint32_t kAhead = 4;  ///< Parts that come before they are passed on.
+    static constexpr std::uint32_t kAhead = 4;  ///< Most parts that wait to be passed on.
 
     struct Place {
         std::uint32_t begun = 0;
@@ -185,7 +185,7 @@ class Rings {
     std::uint32_t rails_;
     std::uint32_t rounds_;
     std::uint64_t part_bytes_;
-    std::vector<Place> places_;  ///< By end port.
+    std::vector<Place> places_;  ///< Progress of each end port.
 };
 
 }  // namespace

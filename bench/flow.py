@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures the flow model: what messages cost, and how far it is from packets. Writes the tables of
-docs/flow-model.md, each between two marks."""
+"""Measures the flow model: what messages cost, and how far it is from the packet model. Writes the
+tables of docs/flow-model.md, each between two marks."""
 import argparse
 import subprocess
 import sys
 from pathlib import Path
 
-# What it is, arguments of bench_flow, messages that it has, most CPU seconds.
+# Title, arguments of bench_flow, number of messages, most CPU seconds.
 WORKS = (("all-to-all of 1,024 hosts, 64 KiB each, 2 levels of 64 ports",
           "all-to-all 1024 64 2 65536 ftree", 1_047_552, 3),
          ("the same, 3 levels of 16 ports", "all-to-all 1024 16 3 65536 ftree", 1_047_552, 3),
@@ -62,7 +62,7 @@ def accuracy_table(build):
 
 
 def put(text, name, lines):
-    """Replaces what stands between the marks of a table."""
+    """Replaces the text between the marks of a table."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     head, rest = text.split(begin)
     return head + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1]

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How far the flow model is from packets: each case runs in both on the same fabric and routes.
+// Measures how far the flow model is from the packet model. Each case runs in both models, on the
+// same fabric with the same routes.
 //
 //   bench_flow_accuracy
 //
 // It prints a row of a Markdown table for each case: the mean time of the messages that the case is
 // about and the time of the last one, by packets and by flows, both errors in per cent, and the CPU
-// milliseconds of both. It exits with 1 if an error is beyond the bounds that stand beside the
+// milliseconds of both. It exits with 1 if an error is beyond the bounds in the definition of the
 // case, so that docs/flow-model.md, which has the table, cannot become wrong unseen.
 //
-// 400 Gb/s, cables of 25 ns, switches of 200 ns, buffers of 96 KiB; packets of 4,096 bytes in all,
-// which nobody acknowledges; one lane. Between subnets: messages as `softib sim` plays them,
-// packets of 4,096 bytes with headers, and two lanes.
+// Links have 400 Gb/s, cables 25 ns, switches 200 ns, buffers 96 KiB. Packets have 4,096 bytes in
+// all, are not acknowledged, and use one lane. In cases with several subnets, messages are sent as
+// `softib sim` sends them: packets have 4,096 bytes of data and headers besides, on two lanes.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -46,13 +47,13 @@ struct Transfer {
     std::uint32_t from;
     std::uint32_t to;
     std::uint64_t bytes;
-    bool counts = true;  ///< The case is about it.
+    bool counts = true;  ///< Whether the case's times are those of this message (among others).
 };
 using Traffic = std::vector<Transfer>;
 
 struct Bounds {
-    double mean;  ///< Most error of the mean, in per cent.
-    double last;
+    double mean;  ///< Largest error of the mean time, in per cent.
+    double last;  ///< Largest error of the last message's time, in per cent.
 };
 
 struct Case {
@@ -61,7 +62,7 @@ struct Case {
     Traffic traffic;
     Bounds bounds;
     bool adaptive = false;
-    std::uint32_t cut_spines = 0;  ///< So many of the spines lose their cables.
+    std::uint32_t cut_spines = 0;  ///< Number of spines whose cables are cut.
     std::uint32_t buffer_bytes = 98'304;
     TimePs cable_ps = 25'000;
 };
@@ -90,7 +91,7 @@ std::vector<std::uint32_t> shuffled(std::uint32_t count, Prng& prng) {
     return order;
 }
 
-/// Every host to another; nobody to itself.
+/// Every host sends to another one, and none to itself.
 Traffic permutation(std::uint32_t hosts, std::uint64_t bytes) {
     Prng prng(kSeed);
     const std::vector<std::uint32_t> order = shuffled(hosts, prng);
@@ -109,7 +110,7 @@ Traffic shift(std::uint32_t hosts, std::uint32_t by, std::uint64_t bytes) {
     return traffic;
 }
 
-/// Hosts 1 to `senders` to host 0.
+/// Hosts 1 to `senders` send to host 0.
 Traffic incast(std::uint32_t senders, std::uint64_t bytes) {
     Traffic traffic;
     for (std::uint32_t i = 1; i <= senders; ++i) {
@@ -128,7 +129,7 @@ Traffic all_to_all(std::uint32_t hosts, std::uint64_t bytes) {
     return traffic;
 }
 
-/// Every host sends so many messages to hosts drawn at random, all at once.
+/// Every host sends `each` messages to hosts drawn at random, all at once.
 Traffic random_pairs(std::uint32_t hosts, std::uint32_t each, std::uint64_t bytes) {
     Prng prng(kSeed);
     Traffic traffic;
@@ -140,9 +141,9 @@ Traffic random_pairs(std::uint32_t hosts, std::uint32_t each, std::uint64_t byte
     return traffic;
 }
 
-/// On each leaf but the first, half of the hosts send to host 0 and one to the first host of the
-/// next leaf. Routes of ftree to first hosts go by one spine, so this one, a victim, has the cable
-/// to that spine in common with the others, and nothing else.
+/// On each leaf but the first, half of the hosts send to host 0, and one host, the victim, sends to
+/// the first host of the next leaf. Routes of ftree to the first hosts of leaves use one spine, so
+/// the victim shares the cable to that spine with the others, and nothing else.
 Traffic hotspot(std::uint32_t hosts, std::uint32_t per_leaf, std::uint64_t bytes) {
     Traffic traffic;
     for (std::uint32_t first = per_leaf; first < hosts; first += per_leaf) {
@@ -239,7 +240,7 @@ Times by_flows(const Case& one, const net::Routed& routed, const net::PlantConfi
     return summary(one, [&](std::size_t i) { return ends[i]; }, begin);
 }
 
-/// Keeps when messages were delivered; their tags are numbers from 0 on.
+/// Records when messages were delivered. Tags of messages are numbers from 0 on.
 struct Deliveries : net::MessageListener {
     void handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) override {
         if (event == net::MessageEvent::kDelivered) {
@@ -267,7 +268,7 @@ Times by_model(const Case& one, net::Model& model) {
     return summary(one, [&](std::size_t i) { return deliveries.delivered_at[i]; }, begin);
 }
 
-/// By packets and by flows, over routers.
+/// Returns the times of a case with several subnets, by packets and by flows.
 std::pair<Times, Times> by_both_models(const Case& one, const net::PlantConfig& plant) {
     net::SimulationOptions options{.engine = "ftree", .plant = plant};
     options.plant.data_vls = 0;
@@ -285,7 +286,7 @@ std::pair<Times, Times> by_both_models(const Case& one, const net::PlantConfig& 
     return {by_model(one, *packets), by_model(one, **flows)};
 }
 
-/// Prints the row of a case. False if an error is beyond its bounds.
+/// Prints the row of a case. Returns false if an error is beyond its bounds.
 bool compare(const Case& one) {
     const net::PlantConfig plant{.data_vls = 1,
                                  .buffer_bytes = one.buffer_bytes,
@@ -319,7 +320,7 @@ std::vector<Case> cases() {
     const topo::Spec deep = tree(128, 8, 3);
     const Traffic permuted = permutation(128, kMiB);
     constexpr Bounds kExact{0.5, 0.5};
-    constexpr Bounds kWrong{100, 100};  // Such cases are here to be seen.
+    constexpr Bounds kWrong{100, 100};  // For cases that show where the model fails.
     std::vector<Case> all;
     const auto add = [&](const char* name, const topo::Spec& spec, Traffic traffic,
                          Bounds bounds) -> Case& {
@@ -362,7 +363,7 @@ std::vector<Case> cases() {
     return all;
 }
 
-/// Fabrics of several subnets.
+/// Returns the cases on fabrics of several subnets.
 std::vector<Case> cases_over_routers() {
     const auto joined = [](std::uint32_t hosts, std::uint32_t subnets, std::uint32_t routers) {
         return topo::Spec{.shape = topo::Shape::kFatTree,

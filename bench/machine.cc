@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the machine itself can do, as the yardstick for the fabric: a cache line handed between two
-// cores and back, memcpy within one core, and connections of TCP over the loopback interface.
+// Measures what the machine itself can do, as the yardstick for the fabric: a cache line passed
+// between two cores and back, memcpy within one core, and TCP connections over the loopback
+// interface.
 //
 //   bench_machine pingpong       nanoseconds one way
 //   bench_machine memcpy BYTES   bytes per nanosecond (GB/s)
@@ -88,7 +89,7 @@ int copy(std::size_t bytes) {
     return 0;
 }
 
-/// Between two processes; all stay open to the end.
+/// Makes connections between two processes; all stay open to the end.
 int connect_many(long count) {
     sockaddr_in at{};
     at.sin_family = AF_INET;

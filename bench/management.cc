@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the management plane costs, in one process and one thread, with the agents of all nodes and
-// our manager joined as in the daemon: bring-up by SMPs, repair after a lost cable, path queries.
+// Measures what the management plane costs: bring-up by SMPs, repair after a lost cable, path
+// queries. The agents of all nodes and softib's subnet manager are joined as in the daemon, in one
+// process and one thread.
 //
 //   bench_management [bringup|repair|paths]
 
@@ -106,7 +107,7 @@ class Plane {
     std::uint64_t now_ns = 1'000'000'000;
 };
 
-/// One far from the manager.
+/// Returns an end of a cable between switches, far from the manager.
 agent::End cable_between_switches(const agent::Mesh& mesh, std::uint32_t root) {
     for (auto i = static_cast<std::uint32_t>(mesh.size()); i-- > 0;) {
         for (std::uint8_t p = 1; mesh.node(i).is_switch() && p <= mesh.node(i).port_count(); ++p) {
@@ -152,8 +153,8 @@ void bring_up() {
     }
 }
 
-/// A cable between switches is pulled; the trap, the sweep, routing and the writing of what
-/// changed.
+/// Pulls a cable between switches, and measures the repair: the trap, the sweep, routing, and the
+/// writing of what changed.
 void repair() {
     fmt::print("{:>6}  {:8} {:>9} {:>12} {:>12} {:>9} {:>9}\n", "hosts", "engine", "what", "CPU ms",
                "LFT blocks", "SMPs", "check ms");

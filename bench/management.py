@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures the management plane: routing, its quality, bring-up, repair, path queries, and OpenSM over
-ibsim beside them in the same run. Writes docs/performance-management.md."""
+"""Measures the management plane: routing and its quality, bring-up, repair, path queries.
+
+OpenSM over ibsim is measured in the same run, for comparison. Writes docs/performance-management.md."""
 import argparse
 import glob
 import json
@@ -34,7 +35,7 @@ def rows(table):
 
 
 def opensm_over_ibsim(build, engine):
-    """CPU seconds and wall seconds of one OpenSM sweep of a fat tree; None: not installed."""
+    """Returns CPU seconds and wall seconds of one OpenSM sweep of a fat tree; None if it is not installed."""
     library = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so") + glob.glob("/usr/lib/umad2sim/*.so")
     if not library or shutil.which("ibsim") is None or shutil.which("opensm") is None:
         return None
@@ -66,7 +67,7 @@ def opensm_over_ibsim(build, engine):
 
 
 def shift_contention(softib, env, *flags, ranks=None):
-    """Mean number of flows on the busiest link over all shifts of one fabric, live."""
+    """Returns the mean number of flows on the busiest link over all shifts, on one live fabric."""
     subprocess.run([softib, "up", "quality", *flags], check=True, capture_output=True, env=env, timeout=PATIENCE)
     try:
         found = []
@@ -82,9 +83,9 @@ def shift_contention(softib, env, *flags, ranks=None):
 
 
 def beside_opensm(build):
-    """(net, seed, ours, OpenSM's) for fat trees that lost cables, both routed by "ftree" on the live
-    fabric. OpenSM is told the roots, without which it refuses such trees, and is judged in the order
-    of hosts that it proposes or in ours, whichever is better for it."""
+    """Returns (net, seed, ours, OpenSM's) for fat trees that lost cables, both routed by "ftree" on the live
+    fabric. OpenSM gets the roots, without which it refuses such trees. Its figure is the better one of two
+    orders of hosts: the one that it proposes, and ours."""
     if shutil.which("opensm") is None:
         return []
     found = []
@@ -106,7 +107,7 @@ def beside_opensm(build):
 
 
 def goals(speed, quality, bring_up, repair, paths):
-    """(what, measured, goal, whether) for every figure that has one."""
+    """Returns (what, measured, goal, whether it is reached) for every figure that has a goal."""
     found = []
 
     def add(what, value, limit, unit, least=False):
@@ -114,7 +115,7 @@ def goals(speed, quality, bring_up, repair, paths):
         sign = "≥" if least else "≤"
         found.append((what, f"{value:,.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}", f"{sign} {limit:,} {unit}", good))
 
-    # The name of a fabric has blanks in it: columns are counted from the right.
+    # The name of a fabric has spaces in it, so columns are counted from the right.
     routed = {}
     for line in speed.splitlines()[1:]:
         match = re.match(r"(.+?) +(\d+) +(\d+)  (\S+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+)", line)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What programs of this folder measure of themselves.
+// Measurements that the programs of this folder make of themselves.
 
 #include <fmt/format.h>
 #include <time.h>
@@ -18,7 +18,8 @@ inline double cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-/// The most that was resident at once. Not rusage's, which begins with what the parent had.
+/// Returns the most memory that was resident at once. It does not use getrusage(), whose value
+/// starts with the parent's.
 inline double peak_mib() {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {
@@ -29,6 +30,7 @@ inline double peak_mib() {
     return 0;
 }
 
+/// Prints a message and ends the program with status 1.
 [[noreturn]] inline void stop(const std::string& message) {
     fmt::print(stderr, "{}\n", message);
     std::exit(1);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measures MPI and UCX over softib against UCX's shared memory and TCP, in one run, as ratios.
 
-The same programs, the same pinning, only UCX_TLS differs; rounds are interleaved as in run.py.
+Programs and pinning are the same, only UCX_TLS differs. Rounds are interleaved as in run.py.
 """
 import os
 import re
@@ -29,7 +29,7 @@ def environment(bench, transport):
 
 
 def mpi(bench, name, transport):
-    """One way latency of 8 bytes in microseconds, bandwidth of 1 MiB in GB/s."""
+    """Returns the one-way latency of 8 bytes in microseconds, and the bandwidth of 1 MiB in GB/s."""
     program = bench.build / "bench" / f"mpi_pingpong.{name}"
     pinned = f"exec taskset -c ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} {program}"
     output = bench.call(bench.softib, "mpirun", "-f", "bench", "-n", "2", "--mpi", name, "sh", "-c", pinned,
@@ -38,7 +38,7 @@ def mpi(bench, name, transport):
 
 
 def ucx(bench, test, transport):
-    """Microseconds, or GB/s for the tests of bandwidth."""
+    """Returns microseconds, or GB/s for the tests of bandwidth."""
     bench.port += 1
     size, iterations = UCX_TESTS[test]
     iterations = iterations // 20 if transport == "tcp" or test == "ucp_get" and transport == "softib-ud" else iterations
@@ -68,7 +68,7 @@ def measure(bench, mpis):
 
 
 def row(bench, label, key, bandwidth):
-    # Whatever else the machine does only ever takes bandwidth away: the best rounds compare best.
+    # Other work of the machine can only reduce bandwidth, so the best rounds are compared.
     taken = bench.best if bandwidth else bench.median
     ours, shm, tcp = (taken(f"{key} {t}") for t in ("softib", "shm", "tcp"))
     cells = [bench.spread(f"{key} {t}", 2) for t in TRANSPORTS]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Microseconds per MPI_Allreduce of floats: mpi_allreduce BYTES ROUNDS. Its counterpart is
+// Prints microseconds per MPI_Allreduce of floats: mpi_allreduce BYTES ROUNDS. Its counterpart is
 // examples/sharp_allreduce.cc with "time".
 
 #include <mpi.h>

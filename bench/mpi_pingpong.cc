@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Latency and bandwidth between two ranks, for bench/mpi.py.
+// Measures latency and bandwidth between two ranks, for bench/mpi.py.
 #include <mpi.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace {
 
 int rank = 0;
 
-/// The median: what else the machine does in between shall not count.
+/// Returns the median, which is not affected by what else the machine does from time to time.
 double median(std::vector<double>& values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
 }
 
-/// Half a round trip of `size` bytes, in microseconds.
+/// Returns half the time of a round trip of `size` bytes, in microseconds.
 double latency_us(int size, int times) {
     std::vector<std::uint8_t> data(static_cast<std::size_t>(size));
     std::vector<double> spent;
@@ -39,7 +39,8 @@ double latency_us(int size, int times) {
     return median(spent) * 1e6 / 2;
 }
 
-/// Rank 0 to rank 1, a window of messages under way and a word back, in gigabytes a second.
+/// Returns the bandwidth from rank 0 to rank 1 in gigabytes a second. Rank 0 sends a window of
+/// messages at a time, and rank 1 answers each window with a word.
 double bandwidth_gbps(int size, int times) {
     constexpr int kWindow = 16;
     std::vector<std::uint8_t> data(static_cast<std::size_t>(size) * kWindow);

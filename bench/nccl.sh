@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# NCCL between virtual hosts on a machine with one GPU: every collective with its data checked, over
-# TCP sockets, over softib staged through the host and over softib with GPUDirect, in the same run.
+# Runs NCCL between virtual hosts on a machine with one GPU: every collective, with its data checked,
+# over TCP sockets, over softib through the host's memory, and over softib with GPUDirect, in one run.
 # Needs python3 with PyTorch for CUDA.
 #
 #   bash bench/nccl.sh [--worlds 2,4,8] [--sizes 1K,32K,...] [--minutes 12] [--write FILE]
 #                      [--transports sockets,staged,gpudirect,gpudirect-large]
 #
-# Stands in the source tree and in the archive of `make portable`; SOFTIB names another softib.
+# It is in the source tree and in the archive of `make portable`; SOFTIB names another softib.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -25,7 +25,7 @@ work=$(mktemp -d /tmp/softib-nccl.XXXXXX)
 export SOFTIB_RUNTIME_DIR=$work/fabric CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps
 mkdir -p "$SOFTIB_RUNTIME_DIR" "$CUDA_MPS_PIPE_DIRECTORY"
 
-# The kernels of all ranks wait for each other: without MPS they take turns on the GPU.
+# The kernels of all ranks wait for each other. Without MPS they take turns on the GPU.
 mps=off
 if command -v nvidia-cuda-mps-control >/dev/null && nvidia-cuda-mps-control -d 2>"$work/mps.err"; then
     mps=on

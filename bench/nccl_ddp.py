@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""One rank of a small training by DistributedDataParallel: a network learns a fixed function, each rank
-from data of its own. Seeds are fixed, so that the losses do not depend on what carries the gradients."""
+"""Runs one rank of a small training by DistributedDataParallel: a network learns a fixed function, each rank
+from data of its own. Seeds are fixed, so that the losses do not depend on the transport of the gradients."""
 import argparse
 import datetime
 import json
@@ -18,7 +18,7 @@ def wanted(inputs):
 
 
 def train(rank, steps):
-    """Losses of all steps, averaged over the ranks."""
+    """Returns the losses of all steps, averaged over the ranks."""
     torch.manual_seed(1)
     model = torch.nn.Sequential(torch.nn.Linear(INPUTS, HIDDEN), torch.nn.Tanh(), torch.nn.Linear(HIDDEN, HIDDEN),
                                 torch.nn.Tanh(), torch.nn.Linear(HIDDEN, 1)).cuda()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts the ranks of bench/nccl.sh on the hosts of a fabric for each number of ranks: over sockets, over
-softib by way of the host's memory, and over softib from GPU to GPU. Makes a table of all three. Runs on a
-host of the fabric (softib run)."""
+"""Starts the ranks of bench/nccl.sh on the hosts of a fabric, for each number of ranks: over sockets, over
+softib through the host's memory, and over softib from GPU to GPU. Makes a table of all three. Runs on a host
+of the fabric (softib run)."""
 import argparse
 import json
 import os
@@ -18,7 +18,7 @@ TRAINING = RANK.with_name("nccl_ddp.py")
 TRAINING_SECONDS = 60
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "send_recv", "all_to_all"]
 SIZES = "1K,32K,1M,16M,128M,1G"
-# What NCCL is told. How far a GPU may be from its HCA (NCCL_NET_GDR_LEVEL) decides about GPUDirect.
+# Settings of NCCL. How far a GPU may be from its HCA (NCCL_NET_GDR_LEVEL) decides about GPUDirect.
 TRANSPORTS = {
     "sockets": {"NCCL_NET": "Socket"},
     "staged": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "LOC"},
@@ -33,15 +33,15 @@ TRANSPORTS = {
     "ring-gpudirect": {"NCCL_NET_PLUGIN": "softib", "NCCL_ALGO": "allreduce:ring", "NCCL_NET_GDR_LEVEL": "SYS"},
     "switches-gpudirect": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1",
                            "NCCL_ALGO": "allreduce:collnetchain", "NCCL_NET_GDR_LEVEL": "SYS"},
-    # The same by the plug-in that SOFTIB_NCCL_SHARP_PLUGIN names, of nccl-rdma-sharp-plugins.
+    # All-reduce in the switches by the plug-in of nccl-rdma-sharp-plugins, which SOFTIB_NCCL_SHARP_PLUGIN names.
     "vendor": {"NCCL_NET_PLUGIN": os.environ.get("SOFTIB_NCCL_SHARP_PLUGIN", ""), "NCCL_COLLNET_ENABLE": "1",
                "NCCL_ALGO": "allreduce:collnetchain", "NCCL_NET_GDR_LEVEL": "LOC"},
-    # Switches that refuse the job: NCCL must go on without them.
+    # The switches refuse the job: NCCL must go on without them.
     "refused": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1", "NCCL_NET_GDR_LEVEL": "LOC",
                 "SHARP_COLL_JOB_QUOTA_OSTS": "1000000"},
 }
 IN_SWITCHES = {"switches", "switches-gpudirect", "vendor"}
-# What NCCL says of all-reduce in switches, and what it says when it goes on without.
+# What NCCL logs when switches do the all-reduce, and when it goes on without them.
 OFFLOADED, NOT_OFFLOADED = ("via COLLNET/", "Connected Collnet Chains"), "Cannot initialize CollNet"
 TITLES = {"sockets": "sockets", "staged": "softib, staged", "gpudirect": "softib, GPUDirect",
           "gpudirect-large": "softib, GPUDirect, large messages", "ring": "plug-in, ring", "switches": "plug-in, switches",
@@ -71,7 +71,7 @@ def free_port():
 def nccl_environment(rank, transport, log):
     return dict(
         os.environ,
-        NCCL_HOSTID=f"softib-h{rank}",  # Else ranks of one machine would use its memory.
+        NCCL_HOSTID=f"softib-h{rank}",  # Otherwise ranks on one machine would use shared memory.
         NCCL_SOCKET_IFNAME="lo",
         NCCL_IB_HCA="mlx5_0",
         NCCL_DEBUG="INFO",
@@ -92,7 +92,7 @@ def end(processes):
 
 
 def run_script(script, world, transport, folder, arguments, deadline):
-    """What the script's rank 0 wrote, line by line, and what went wrong."""
+    """Returns the lines that rank 0 of the script wrote, and what went wrong."""
     folder.mkdir()
     command = ["--world", str(world), "--port", str(free_port()), "--result", str(folder / "result"), *arguments]
     processes = []
@@ -123,8 +123,8 @@ def run_script(script, world, transport, folder, arguments, deadline):
 
 
 def run_ranks(world, transport, options, deadline):
-    """Results by operation and size, and what went wrong."""
-    # Sizes that do not fit into the time are left out by all ranks alike.
+    """Returns the results by operation and size, and what went wrong."""
+    # Sizes that would take too long are left out by all ranks.
     results, complaint = run_script(
         RANK, world, transport, pathlib.Path(options.work, f"{transport}-{world}"),
         ["--sizes", options.sizes, "--operations", options.operations,
@@ -149,12 +149,12 @@ def log_text(options, world, transport, rank):
 
 
 def reports_gpudirect(options, world, transport):
-    """Whether NCCL says that rank 0 sends and receives by GPUDirect."""
+    """Returns whether NCCL says that rank 0 sends and receives by GPUDirect."""
     return "/GDRDMA" in log_text(options, world, transport, 0)
 
 
 def train(options):
-    """Lines about a training over each transport, and what went wrong."""
+    """Returns lines about a training over each transport, and what went wrong."""
     losses, complaints = {}, []
     for transport in options.transports.split(","):
         results, complaint = run_script(TRAINING, 2, transport, pathlib.Path(options.work, f"{transport}-training"), [],
@@ -184,8 +184,8 @@ def version_line(options):
 
 
 def table(world, by_transport):
-    """Times, and for each way over softib the bytes in a second and how many times faster it is than the first way:
-    sockets, where they were measured."""
+    """Returns a table of times; for each transport over softib also the bytes in a second, and how many times
+    faster it is than the first transport (sockets, if they were measured)."""
     first = next(iter(by_transport))
     ours = [transport for transport in by_transport if transport != "sockets"]
     compared = [transport for transport in by_transport if transport != first]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""One rank of bench/nccl.sh: torch.distributed with NCCL. Values are small whole numbers, whose sums
-floats hold exactly, so that results are compared for equality, every element of them."""
+"""Runs one rank of bench/nccl.sh: torch.distributed with NCCL. Values are small whole numbers, whose sums are
+exact in floats, so that every element of a result can be compared for equality."""
 import argparse
 import datetime
 import json
@@ -14,14 +14,14 @@ import torch.distributed as dist
 
 WORD = 4
 PERIOD = 61
-RUNS_MIN = 6  # Of an operation while it is measured, checks included.
+RUNS_MIN = 6  # Least number of runs of an operation while it is measured, with checks.
 LARGE = 1 << 20  # From here on the time of an operation grows with its size.
-BYTES_PER_S_MIN = 1e8  # What to expect of large ones before one was measured.
+BYTES_PER_S_MIN = 1e8  # The rate to expect of large operations before one was measured.
 COUNTER = pathlib.Path("/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data")
 
 
 def pattern(count, rank, device):
-    """What a rank sends: element i is i modulo PERIOD, plus the rank."""
+    """Returns what a rank sends: element i is i modulo PERIOD, plus the rank."""
     return (torch.arange(count, device=device, dtype=torch.int32) % PERIOD + rank).float()
 
 
@@ -31,7 +31,7 @@ class Ranks:
         self.next, self.previous = (self.rank + 1) % self.world, (self.rank - 1) % self.world
 
     def all_reduce(self, count):
-        """Returns how to prepare, do and check the operation."""
+        """Returns the functions that prepare, do and check the operation."""
         data = torch.empty(count, device=self.device)
         mine = pattern(count, self.rank, self.device)
         ranks = self.world * (self.world - 1) / 2
@@ -60,7 +60,7 @@ class Ranks:
         return prepare, lambda: dist.broadcast(data, root), lambda: torch.equal(data, wanted)
 
     def send_recv(self, count):
-        """To the next rank of a ring."""
+        """Sends to the next rank of a ring."""
         mine, data = pattern(count, self.rank, self.device), torch.empty(count, device=self.device)
 
         def exchange():
@@ -89,14 +89,14 @@ def timed(action, repeats):
 
 
 def agreed(value, device, operation=dist.ReduceOp.MAX):
-    """The same number for all ranks."""
+    """Returns the same number on all ranks."""
     shared = torch.tensor([value], device=device, dtype=torch.float64)
     dist.all_reduce(shared, op=operation)
     return shared.item()
 
 
 def fits(ranks, end, last, size):
-    """Whether the operation will end in time, judged by its last size; the slowest rank decides for all."""
+    """Returns whether the operation will end in time, judged by its last size. The slowest rank decides for all."""
     large = last and last["size"] >= LARGE
     bytes_per_s = last["size"] / last["ms"] * 1e3 if large else BYTES_PER_S_MIN
     return not agreed(time.monotonic() + RUNS_MIN * size / bytes_per_s > end, ranks.device)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures packets in virtual time: permutations of 128 to 40,960 hosts on full fat trees. Writes
+"""Measures the simulation of packets: permutations of 128 to 40,960 hosts on full fat trees. Writes
 docs/performance-packets.md."""
 import argparse
 import random
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Hosts, radix, bytes per message, lanes, hops that the work has, least million hops per CPU second, most MiB.
+# Hosts, radix, bytes per message, lanes, number of hops, least million hops per CPU second, most MiB.
 WORKS = ((128, 8, 2_000_000, (1, 4), 717_852, None, None),
          (1024, 16, 2_000_000, (1, 4), 5_856_264, 10.0, 40),
          (8192, 32, 2_000_000, (1, 4), 47_577_744, 6.0, 250),
@@ -17,7 +17,7 @@ COLUMNS = ("hosts", "lanes", "hops", "cpu", "rate", "events", "bytes", "mib", "l
 
 
 def permutation(hosts, seed=42):
-    """Destination by host: sources and destinations shuffled apart; nobody sends to itself."""
+    """Returns the destination of each host. Destinations are random; no host sends to itself."""
     random.seed(seed)
     sources, destinations = list(range(hosts)), list(range(hosts))
     random.shuffle(sources)

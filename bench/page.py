@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""How quick the page is in Chromium: first paint, until it can be used, bytes of the snapshot, time
-to handle what changes every second, and growth of the heap.
+"""Measures how quick the page is in Chromium: first paint, time until it can be used, bytes of the
+snapshot, time to handle what changes every second, and growth of the heap.
 
     bench/page.py [--hosts 10368] [--seconds 60] [--against DIR]
 
-Wants what tests/page wants; run that first, it installs playwright-core."""
+Needs what tests/page needs; run that first, since it installs playwright-core."""
 
 import argparse
 import os
@@ -18,7 +18,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOFTIB = ROOT / "build" / "bin" / "softib"
-# The least radix of a fat tree of three levels that has room for so many hosts.
+# The least radix of a fat tree of three levels that has room for this many hosts.
 RADIX = {10368: 36, 45000: 58}
 
 
@@ -29,7 +29,8 @@ def snapshot_bytes(url):
 
 
 def start(env):
-    """A daemon that routes a large fabric does not answer for a while."""
+    """Starts `softib serve`. It tries for a minute, since a daemon that routes a large fabric does
+    not answer for a while."""
     for _ in range(60):
         server = subprocess.Popen([SOFTIB, "serve", "--port", "0"], env=env, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The part of bench/page.py in the browser: page_browser.mjs URL SECONDS [DIR]
 //
-// DIR has the files of another page, which is measured in turns with the server's own.
+// DIR has the files of another version of the page, which is measured in turns with the server's.
 
 import {execFileSync} from "node:child_process";
 import {existsSync, mkdirSync} from "node:fs";
@@ -15,7 +15,7 @@ const browser = await openBrowser();
 const middle = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)];
 const at = (all, part) => [...all].sort((a, b) => a - b)[Math.floor((all.length - 1) * part)];
 
-// A page is opened several times; the middle counts.
+// A page is opened several times; the median counts.
 const paints = [];
 const uses = [];
 for (let i = 0; i < 5; ++i) {
@@ -29,8 +29,8 @@ for (let i = 0; i < 5; ++i) {
 }
 console.log(`first paint ${middle(paints).toFixed(0)} ms, usable ${middle(uses).toFixed(0)} ms`);
 
-/// Opens the page, with the files of `folder` instead of the server's where it has them. Drawing
-/// happens in frames; `window.drawn` adds its time up.
+/// Opens the page; files that are in `folder` replace the server's. Drawing happens in animation
+/// frames; `window.drawn` is the sum of its time.
 async function openMeasured(folder) {
   const page = await openPage(browser, {url}, "", {}, async (fresh) => {
     await fresh.route("**/page/*", (route) => {
@@ -57,15 +57,15 @@ const heap = async (page) => {
   return (await page.session.send("Runtime.getHeapUsage")).usedSize / 1e6;
 };
 
-/// Milliseconds of style and layout so far.
+/// Returns the milliseconds of style and layout so far.
 const laidOut = async (page) => {
   const {metrics} = await page.session.send("Performance.getMetrics");
   const of = (name) => metrics.find((each) => each.name === name).value;
   return 1000 * (of("LayoutDuration") + of("RecalcStyleDuration"));
 };
 
-/// Every second a tenth of the ports changes, as a busy fabric would have it; the server's own
-/// messages go on besides. Returns [taking, drawing] in ms of each.
+/// Changes a tenth of the ports every second, as on a busy fabric; the server's own messages come
+/// too. Returns [taking, drawing] in ms for each second.
 const churn = (page, rounds) => page.evaluate(async (count) => {
   const {model} = await import("/page/main.js");
   const times = [];
@@ -74,7 +74,7 @@ const churn = (page, rounds) => page.evaluate(async (count) => {
     const round = window.round++;
     const ports = {port: [], state: [], load: [], wait: [], errors: []};
     for (let port = round % 10; port < model.portCount; port += 10) {
-      const hot = (port >> 9) % 37 === 5 ? 550 : 0;  // Some pods have more to do.
+      const hot = (port >> 9) % 37 === 5 ? 550 : 0;  // Some pods are busier.
       ports.port.push(port);
       ports.state.push(4);
       ports.load.push(hot + (port * 7919 + round * 131) % 380);
@@ -128,7 +128,7 @@ await page.emulateMedia({colorScheme: "light"});
 await page.waitForTimeout(300);
 await picture(page, "large-light");
 
-/// How long a pulled cable takes to be seen, from the beginning of the command on, in ms.
+/// Returns how long a pulled cable takes to be seen, from the start of the command on, in ms.
 async function pull(host) {
   await page.waitForFunction(() => /all up/.test(document.querySelector(".tiles").textContent));
   const begin = performance.now();

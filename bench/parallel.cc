@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What several threads save: a permutation of the hosts of a full fat tree, every host
-// sends one message of 2 MB in packets of 4,096 bytes, each is acknowledged. 400 Gb/s, cables of
-// 500 ns, switches of 200 ns.
+// Measures what several threads save. In a permutation of the hosts of a full fat tree, every host
+// sends one message of 2 MB in packets of 4,096 bytes, each of which is acknowledged. Links have
+// 400 Gb/s, cables 500 ns, switches 200 ns.
 //
 //   bench_parallel HOSTS RADIX [LANES [WIDTH [BYTES [THREADS]]]] < PERMUTATION
 //
-// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. WIDTH: of
-// the event queue's buckets, 0 chosen. It prints one line: hosts, lanes, hops, CPU seconds, million
-// hops per CPU second, events per hop, bytes per port, MiB at most, µs until the last message was
-// done, the hash of all arrivals, and seconds by the clock.
+// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. WIDTH is
+// the width of the event queue's buckets; 0 lets the queue choose. It prints one line: hosts,
+// lanes, hops, CPU seconds, million hops per CPU second, events per hop, bytes per port, MiB at
+// most, µs until the last message was done, the hash of all arrivals, and seconds by the clock.
 
 #include <fmt/format.h>
 
@@ -49,7 +49,7 @@ struct Work {
     std::vector<std::uint32_t> destination;
 };
 
-/// One thread's part of the fabric.
+/// The part of the fabric that one thread simulates.
 struct Piece {
     Piece(const net::Routed& routed, const Work& work, std::span<const std::uint32_t> part_of,
           std::uint32_t number)

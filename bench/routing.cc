@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What routing costs and how good it is: CPU seconds of every engine and of the verifier on
-// generated fabrics, and flows on the busiest link of permutations, also with cables lost.
+// Measures what routing costs and how good it is: CPU seconds of every engine and of the verifier
+// on generated fabrics, and the number of flows on the busiest link of permutations, also after the
+// loss of cables.
 //
 //   bench_routing             everything, about half a minute
 //   bench_routing speed       the first table only
@@ -117,7 +118,7 @@ void speed() {
     }
 }
 
-/// Loses this share of the cables between switches.
+/// Returns the fabric without this share of the cables between switches.
 topo::Fabric damaged(topo::Fabric fabric, std::uint32_t percent, std::uint64_t seed) {
     Prng prng(seed);
     std::vector<std::pair<std::uint32_t, std::size_t>> cables;
@@ -187,7 +188,7 @@ void quality() {
     }
 }
 
-/// How good the engines are on one fabric, with one lane.
+/// Prints how good the engines are on the fabric of a file, with one lane.
 void on_dump(const char* file) {
     std::ifstream in(file, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});

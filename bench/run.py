@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measures the live fabric against the machine and its peers, in one run, as ratios.
 
-Rounds are interleaved (yardstick, softib, yardstick, softib, …), so that a noisy machine disturbs
-both alike; a row shows the median and, in brackets, the extremes over the rounds.
+Rounds are interleaved (yardstick, softib, yardstick, softib, …), so that other work of the machine
+disturbs both alike. A row shows the median and, in brackets, the extremes over the rounds.
 """
 import argparse
 import os
@@ -50,7 +50,7 @@ class Bench:
         return result.stdout
 
     def at(self, end, *command, flags=()):
-        """The command on the host of servers (0, on processor 0) or of clients (1)."""
+        """Returns the command line that runs a command on the host of servers (0, on processor 0) or of clients (1)."""
         fabric, host = self.places[end]
         return [self.softib, "exec", "-f", fabric, *flags, host, "--", "taskset", "-c", str(end), *command]
 
@@ -82,7 +82,7 @@ class Bench:
         return self.perftest(program, *arguments)[4]  # t_typical
 
     def bandwidth(self, program, *arguments):
-        """GB/s and million messages per second."""
+        """Returns GB/s and million messages per second."""
         row = self.perftest(program, *arguments)
         return row[3] * 1.048576e-3, row[4]
 
@@ -203,7 +203,7 @@ def many_qps(b, count):
 
 
 def instructions(b):
-    """Instructions of one post and its poll: the difference between two lengths of the same run."""
+    """Returns the instructions of one post and its poll, from the difference between two lengths of the same run."""
     if shutil.which("valgrind") is None:
         return None
     totals = []
@@ -254,7 +254,7 @@ def report(b, counted):
               "| size | memcpy, one thread | `ib_write_bw` | `ib_read_bw` | `ib_send_bw` | goal | reached |",
               "|---|---|---|---|---|---|---|"]
     for size in (65536, 262144, 1048576):
-        # Whatever else the machine does only ever takes bandwidth away: the best rounds compare best.
+        # Other work of the machine can only reduce bandwidth, so the best rounds are compared.
         ratios = {op: b.best(f"{op} {size}") / b.best(f"memcpy {size}") for op in ("write", "read", "send")}
         cells = " | ".join(f"{b.spread(f'{op} {size}', 1)}, {ratios[op]:.2f}×" for op in ("write", "read", "send"))
         ok = ratios["write"] >= 0.9 and ratios["read"] >= 0.9 and ratios["send"] >= 0.8
@@ -296,7 +296,7 @@ def report(b, counted):
 
 
 def bench_main(doc, work, add_arguments=lambda parser: None):
-    """The command line of a benchmark; work(bench, arguments) measures and returns the report."""
+    """Reads the command line of a benchmark, and writes its report: work(bench, arguments) measures and returns it."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--build", default="build")
     parser.add_argument("--rounds", type=int, default=5)

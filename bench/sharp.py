@@ -3,7 +3,8 @@
 """Measures SHARP's all-reduce on the direct path against Open MPI's, in one run, as ratios.
 
 Open MPI chooses its algorithm by its own tables (coll/tuned), over softib's verbs and over shared
-memory. Rounds are interleaved as in run.py; where ranks outnumber processors, all of them yield.
+memory. Rounds are interleaved as in run.py. If there are more ranks than processors, all of them
+yield.
 """
 import os
 import re
@@ -13,7 +14,7 @@ import tempfile
 
 from run import bench_main, machine_name, verdict
 
-# Bytes, and how many all-reduces are one measurement.
+# Bytes, and the number of all-reduces in one measurement.
 SIZES = {8: 2000, 1 << 10: 2000, 16 << 10: 1000, 64 << 10: 400, 256 << 10: 100, 1 << 20: 40}
 MPI = {"verbs": {"OMPI_MCA_pml": "ucx", "UCX_TLS": "rc_v,self"},
        "shared": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader"}}
@@ -24,7 +25,8 @@ def microseconds(output):
 
 
 def sharp(bench, ranks, size):
-    """Each rank is a process on a host of its own; they meet in a folder."""
+    """Runs a program with each rank as a process on a host of its own. The ranks find each other in
+    a folder."""
     with tempfile.TemporaryDirectory(prefix="softib-bench-meet-") as meeting:
         program = str(bench.build / "examples" / "sharp_allreduce")
         processes = [subprocess.Popen(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who should add on the direct path (ADR 26)? Eight processes all-reduce floats over shared memory:
-// the last to arrive adds, or a ninth process, the aggregator, does. Prints microseconds of both.
+// Compares two ways to add on the direct path (ADR 26). Eight processes all-reduce floats over
+// shared memory; the sum is computed by the last process to arrive, or by a ninth process, the
+// aggregator. Prints microseconds of both.
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -39,8 +40,8 @@ void add(Shared& shared, std::size_t count) {
     }
 }
 
-/// A round ends when `done` reaches it; the next begins at once, so a slow reader may see a later
-/// sum: this measures, it does not compute.
+/// Takes part in all rounds. A round ends when `done` reaches its number, and the next begins at
+/// once. So a slow process may read a later sum, which does not matter, because only times count.
 void member(Shared& shared, int rank, std::size_t count, std::uint64_t rounds, bool last_adds) {
     static float mine[kCountMax];
     for (std::uint64_t round = 1; round <= rounds; ++round) {

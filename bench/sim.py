@@ -31,7 +31,8 @@ WORKS = (("1,024 hosts, permutation of 2 MB",
          ("45,000 hosts, permutation of 200 kB",
           ("--hosts", "45000", "--radix", "64", "--size", "200kB")))
 
-# B2, B4, B7 and B8 of the benchmark's definitions. Name, flags, what others need or is wanted.
+# B2, B4, B7 and B8 of the benchmark's definitions: name, flags, what other simulators need or what
+# is the goal.
 NAMED = (("B2, 1,024 hosts, permutation of 2 MB, every packet acknowledged",
           ("--hosts", "1024", "--radix", "16", "--size", "2MB", "--ack-every", "1"),
           "SimAI on ns-3: 95 s, 11.8 GB"),
@@ -50,7 +51,7 @@ CONNECTIONS = (100, 1_000, 4_000, 10_000, 30_000, 100_000)
 
 
 def measure(build, flags, launcher=()):
-    """The report, and CPU seconds and MiB of the whole command."""
+    """Returns the report, and CPU seconds and MiB of the whole command."""
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen([*launcher, f"{build}/bin/softib", "sim", *flags, "--json"],
                                    stdout=out)
@@ -63,7 +64,7 @@ def measure(build, flags, launcher=()):
 
 
 def named(build):
-    """The section of single runs that the benchmark's definitions name."""
+    """Returns the section about the single runs that the benchmark's definitions name."""
     lines = ["", "## B2, B4 and B7", "",
              "CPU seconds and MiB of the whole command, on one thread. A rank of the all-reduce "
              "sends its next part when that of its",
@@ -80,12 +81,13 @@ def named(build):
 
 
 def same(said):
-    """What a run showed, without what it cost."""
+    """Returns the results of a run, without what it cost."""
     return {key: value for key, value in said.items() if key not in ("cpu_seconds", "events")}
 
 
 def parallel(build, flags):
-    """The section of threads and processes: ratios of the whole command's time in one run."""
+    """Returns the section about threads and processes: ratios of the whole command's time, in one
+    run."""
     ways = {"1 thread": ((), ()), "2 threads": ((), ("--threads", "2"))}
     mpirun = shutil.which("mpirun.openmpi")
     if mpirun is not None:
@@ -116,7 +118,7 @@ def parallel(build, flags):
 
 
 def threads_alone(build):
-    """Lines: what two threads save of the run alone, without routing and report."""
+    """Returns lines about what two threads save of the run alone, without routing and report."""
     def seconds(threads):
         done = subprocess.run([f"{build}/bench/bench_parallel", "8192", "32", "1", "0", "2000000",
                                str(threads)], input=permutation(8192), stdout=subprocess.PIPE,
@@ -132,7 +134,7 @@ def threads_alone(build):
 
 
 def thrash(build, connections):
-    """A line of the table of connections."""
+    """Returns a line of the table of connections."""
     messages = max(2 * connections, 50_000)
     with tempfile.NamedTemporaryFile("w", suffix=".pairs") as pairs:
         pairs.write("h0 h1\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures programs of rdma_cm and sockets over RDMA against TCP on the loopback interface, in one run.
+"""Measures programs that use rdma_cm, and sockets over RDMA, against TCP on the loopback interface, in one run.
 
 rstream and iperf3 are the same programs on both sides. Rounds are interleaved as in run.py.
 """
@@ -13,7 +13,7 @@ from run import bench_main, listens_by_tcp, machine_name, verdict
 
 CONNECTIONS = 400
 PINGS, PING_BYTES = 4000, 64
-# Title, options, whether a message's time counts or bandwidth.
+# Title, options, whether the time of a message is measured, or bandwidth.
 PING_PONG = "ping-pong of 64 bytes, both spin"
 STREAMS = (
     (PING_PONG, ("-S", "64", "-C", "1", "-I", "50000"), True),
@@ -48,7 +48,7 @@ def listens_on_fabric(bench):
 
 
 def on_fabric(bench, server, client, flags=()):
-    """Commands of an address and a port."""
+    """Returns functions that make the commands of server and client from an address and a port."""
     bench.port += 1
     to = ("127.55.0.1", str(bench.port))
     return bench.pair(bench.at(0, *server(*to), flags=flags), bench.at(1, *client(*to), flags=flags), bench.port,
@@ -63,7 +63,7 @@ def by_tcp(bench, server, client):
 
 
 def stream(bench, way, program, options, is_time):
-    """Microseconds for a message, or GB/s."""
+    """Returns microseconds for a message, or GB/s."""
     def command(end):
         return lambda to, port: [program, *options, *(("-T", "s") if way is by_tcp else ()), end, to, "-p", port]
 
@@ -75,14 +75,14 @@ def stream(bench, way, program, options, is_time):
 
 
 def iperf3(bench, way, *more):
-    """GB/s that the receiver saw."""
+    """Returns the GB/s that the receiver saw."""
     output = way(bench, lambda to, port: ["iperf3", "-s", "-1", "-B", to, "-p", port],
                  lambda to, port: ["iperf3", "-c", to, "-p", port, "-t", "1", "--json"], *more)
     return json.loads(output)["end"]["sum_received"]["bits_per_second"] / 8e9
 
 
 def cmtime(bench):
-    """Microseconds for a connection, by step."""
+    """Returns microseconds for a connection, by step."""
     def command(end):
         return lambda to, port: ["cmtime", end, to, "-p", port, "-c", str(CONNECTIONS)]
 
@@ -91,7 +91,8 @@ def cmtime(bench):
 
 
 def rping(bench):
-    """Microseconds for a ping: the difference of two lengths, so that neither start nor connection counts."""
+    """Returns microseconds for a ping, from the difference of two lengths, so that neither start nor connection
+    counts."""
     def nanoseconds(count):
         def command(end):
             return lambda to, port: ["rping", end, "-a", to, "-p", port, "-C", str(count), "-S", str(PING_BYTES)]
@@ -130,7 +131,7 @@ def measure(bench):
 
 
 def row(bench, label, ours, tcp, is_time, goal=True):
-    """Whatever else the machine does only ever takes speed away: the best rounds compare best."""
+    """Compares the best rounds, because other work of the machine can only reduce speed."""
     best = min if is_time else max
     ratio = best(bench.values[ours]) / best(bench.values[tcp])
     ratio = 1 / ratio if is_time else ratio

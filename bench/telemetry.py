@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures what telemetry costs: a large fabric, idle and busy, and programs beside it.
+"""Measures what telemetry costs: on a large fabric, idle and busy, and for programs beside it.
 
     bench/telemetry.py [--hosts 10368] [--seconds 20] [--rounds 5] [--write FILE]
 """
@@ -19,15 +19,15 @@ from contextlib import contextmanager
 
 from run import bench_main, machine_name, verdict
 
-# What Prometheus can be given, each with a counter of which a port has one.
+# The texts that Prometheus can get, each with a counter that is in it once for each port.
 SCRAPES = {"names by node": ("exporter=node", rb"infiniband_\w+_port_transmit_packets_total"),
            "names by cable": ("exporter=cable", rb"infiniband_portxmitdata_total"),
            "names by cable, `counters=traffic`": ("exporter=cable&counters=traffic",
                                                   rb"infiniband_portxmitdata_total")}
 SHAPE = ["--topology", "fat-tree", "--radix", "36", "--levels", "3"]
-# Whose fabric is sampled while one is measured. A sampler of another fabric takes the same share of
-# the machine and never asks the daemon that is measured: what differs between the last two is what
-# sampling does to the daemon.
+# The fabric that is sampled while another one, or the same, is measured. A sampler of another
+# fabric takes the same share of the machine, but never asks the daemon that is measured. So the
+# difference between the last two is what sampling does to the daemon.
 WATCHED = {"nobody's": None, "its own": "bench", "another": "other"}
 
 
@@ -42,12 +42,12 @@ def memory_mb(pid):
 
 
 def on_cpu_us(pid):
-    """The time that a process has run, as its scheduler counts it."""
+    """Returns the time that a process has run, as the scheduler counts it."""
     return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e3
 
 
 class Server:
-    """softib serve of a fabric."""
+    """A `softib serve` of a fabric."""
 
     def __init__(self, bench, fabric="bench"):
         self.process = subprocess.Popen([bench.softib, "serve", "-f", fabric, "--port", "0"],
@@ -60,7 +60,7 @@ class Server:
         return json.loads(urllib.request.urlopen(self.url + "/api/v1/fabric").read())["number"]
 
     def share(self, seconds):
-        """The part of a core that a reading every second takes, also where some came late."""
+        """Returns the part of a core that a reading every second takes, even if some came late."""
         first, before = self.readings(), cpu_seconds(self.process.pid)
         time.sleep(seconds)
         used = cpu_seconds(self.process.pid) - before
@@ -78,7 +78,7 @@ class Server:
 
 
 def measure_fabric(bench, arguments, busy):
-    """Sampling and scrapes of a large fabric; returns its ports."""
+    """Measures sampling and scrapes of a large fabric. Returns the number of its ports."""
     name = "busy" if busy else "idle"
     traffic = None
     if busy:
@@ -88,7 +88,7 @@ def measure_fabric(bench, arguments, busy):
         ])
     server = Server(bench)
     try:
-        server.share(12)  # The first coarse slot of history.
+        server.share(12)  # Until the first coarse slot of history is written.
         bench.record(f"{name} share", server.share(arguments.seconds))
         ports = 0
         for key, (query, counter) in SCRAPES.items():
@@ -111,7 +111,7 @@ def measure_fabric(bench, arguments, busy):
 
 
 def run_first(pid=0):
-    """Lets a process run before all others of the machine. Returns whether that is allowed."""
+    """Lets a process run before all others on the machine. Returns whether that is allowed."""
     try:
         os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(10))
         return True
@@ -120,8 +120,8 @@ def run_first(pid=0):
 
 
 def daemon_pid(bench):
-    """The daemon that is measured. What else the machine does is not its latency: it runs first,
-    and whoever asks it."""
+    """Returns the pid of the daemon that is measured, and lets it run before all other processes,
+    so that other work of the machine does not count as its latency."""
     pid = int(pathlib.Path(bench.runtime, "bench", "softibd.pid").read_text())
     bench.runs_first = run_first(pid)
     return pid
@@ -129,11 +129,11 @@ def daemon_pid(bench):
 
 @contextmanager
 def watched(bench, fabric):
-    """Samples a fabric meanwhile, or none."""
+    """Samples a fabric, if one is given, within a `with` block."""
     server = Server(bench, fabric) if fabric else None
     try:
         if server:
-            server.share(2)  # What it does at first is over.
+            server.share(2)  # The work of the start is over then.
         yield
     finally:
         if server:
@@ -141,7 +141,8 @@ def watched(bench, fabric):
 
 
 def in_turns(bench):
-    """Each round in another order, so that none of them always comes after the same one."""
+    """Yields the names of WATCHED for all rounds, each round in another order, so that none always
+    follows the same one."""
     names = list(WATCHED)
     for turn in range(bench.rounds):
         for name in names[turn % len(names):] + names[:turn % len(names)]:
@@ -150,7 +151,8 @@ def in_turns(bench):
 
 
 def measure_status(bench, name):
-    """How long a command takes that asks the daemon, and how long daemon and command run for it."""
+    """Measures how long a command that asks the daemon takes, and how long daemon and command run
+    for it."""
     times, used = [], []
     daemon = daemon_pid(bench)
     before = on_cpu_us(daemon)
@@ -170,7 +172,7 @@ def measure_status(bench, name):
 
 
 def measure_answers(bench, name, seconds):
-    """How long the daemon takes to answer, without a command around it."""
+    """Measures how long the daemon takes to answer, without a command around it."""
     daemon = daemon_pid(bench)
     before = on_cpu_us(daemon)
     asking = subprocess.run(
@@ -185,7 +187,7 @@ def measure_answers(bench, name, seconds):
 
 
 def measure_neighbours(bench):
-    """Programs beside a sampler, on a fabric of two hosts."""
+    """Measures programs beside a sampler, on a fabric of two hosts."""
     for fabric in ("bench", "other"):
         bench.up(fabric, 2)
     try:
@@ -199,7 +201,7 @@ def measure_neighbours(bench):
 
 
 def measure_daemon(bench, arguments):
-    """The daemon of a large fabric."""
+    """Measures the daemon of a large fabric."""
     for fabric in ("bench", "other"):
         bench.up(fabric, arguments.hosts, *SHAPE)
     try:
@@ -219,7 +221,7 @@ def fabric_rows(bench, name):
     for key in SCRAPES:
         for kind, words in (("packed", "by gzip"), ("plain", "as plain text")):
             each = f"{name} {key} {kind}"
-            # More than the default is for clients that take it compressed.
+            # Choices with more counters than the default have a goal only for gzip.
             goal = kind == "packed" or "counters" not in key
             good = m(f"{each} s") < 1 and m(f"{each} MB") < 50
             rows.append(f"| {name}: a scrape of all ports, {key}, {words} "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Costs that perftest does not show, in one process that has the devices of two hosts
+// Measures costs that perftest does not show, in one process that has the HCAs of two hosts
 // (SOFTIB_HOST=h0,h1):
 //
 //   bench_verbs qps COUNT        nanoseconds per 8-byte write, round robin over COUNT connections,
@@ -44,7 +44,7 @@ void need(int error, const char* what) {
     }
 }
 
-/// Resident bytes, private and shared, of this process.
+/// Returns the resident bytes of this process, private and shared.
 long resident_bytes() {
     long size = 0;
     long resident = 0;

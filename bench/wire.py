@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures live packets against TCP on the loopback interface, in one run: InfiniBand's over a switch of
-ours, the same over a trunk between two fabrics, and RoCEv2's in UDP datagrams.
+"""Measures live packets against TCP on the loopback interface, in one run: InfiniBand packets over a switch,
+InfiniBand packets over a trunk between two fabrics, and RoCEv2 packets in UDP datagrams.
 
-Rounds are interleaved as in run.py. All packets of a fabric go through one thread, its carrier's.
+Rounds are interleaved as in run.py. All packets of a fabric go through one thread of its carrier.
 """
 import contextlib
 import os
@@ -36,11 +36,11 @@ def one_fabric(bench, *flags):
 
 @contextlib.contextmanager
 def two_fabrics(bench, base):
-    """Servers in one, clients in the other, and a trunk between them."""
+    """Brings two fabrics up with a trunk between them: servers are in one, clients in the other."""
     key = Path(bench.runtime, "trunk.key")
     key.write_text(secrets.token_hex(16))
     key.chmod(0o600)
-    bench.port += 4  # Two of UDP for each.
+    bench.port += 4  # Two UDP ports for each fabric.
     ends = [f"{base.rsplit('.', 1)[0]}.{n}:{bench.port}" for n in (1, 2)]
     before = bench.places
     bench.places = (("bench", "h0"), ("bench2", "h0"))
@@ -59,13 +59,13 @@ def two_fabrics(bench, base):
 
 
 def wait_for_trunk(bench):
-    """Until one manager has found both hosts."""
+    """Waits until one subnet manager has found both hosts."""
     end = time.monotonic() + 30
     while sum(line.startswith("Ca") for line in bench.call(*bench.at(0, "ibnetdiscover")).splitlines()) < 2:
         if time.monotonic() > end:
             raise RuntimeError("the fabrics did not become one subnet")
         time.sleep(0.2)
-    time.sleep(1)  # Routes follow.
+    time.sleep(1)  # The manager writes routes after that.
 
 
 def measure(bench, base):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Collectives of Gloo over its ibverbs transport, without MPI: every element of every result is
-// compared. Ranks find each other by files in a folder that they share.
+// Runs collectives of Gloo over its ibverbs transport, without MPI, and checks every element of
+// every result. Ranks find each other by files in a folder that they share.
 //
 //   gloo_allreduce RANK RANKS FOLDER [DEVICE]
 #include <gloo/allgather_ring.h>
@@ -42,7 +42,7 @@ void expect(bool right, const char* what, std::size_t count) {
     }
 }
 
-/// What a rank brings: its position, and who it is.
+/// Returns the numbers that a rank contributes. They depend on the rank and on their index.
 Numbers brought(int rank, std::size_t count) {
     Numbers data(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -62,13 +62,13 @@ Numbers sum_of_all(int ranks, std::size_t count) {
     return sum;
 }
 
-/// Runs collectives. Gloo sends from the memory of a collective, and most of them return before
-/// their last send has completed: memory and collectives stay until the process ends.
+/// Runs collectives. Most collectives of Gloo return before their last send, from their memory, has
+/// completed, so memory and collectives are kept until the process ends.
 class Collectives {
   public:
     explicit Collectives(ContextPtr context) : context_(std::move(context)) {}
 
-    /// One of the ways to reduce, twice with the same memory, as training does it.
+    /// Runs one all-reduce algorithm twice with the same memory, as training does.
     template <typename Algorithm>
     void all_reduce(const char* what, std::size_t count) {
         Numbers& data = memory(count);
@@ -105,7 +105,7 @@ class Collectives {
         keep(new gloo::ReduceScatterHalvingDoubling<std::int64_t>(
                  context_, {data.data()}, static_cast<int>(count * size), parts))
             .run();
-        // A rank's part stands at the front of its memory.
+        // A rank's part of the result is at the front of its memory.
         const Numbers sum = sum_of_all(ranks(), count * size);
         const auto begin = sum.begin() + static_cast<std::ptrdiff_t>(count) * rank();
         expect(std::equal(begin, begin + static_cast<std::ptrdiff_t>(count), data.begin()),
@@ -154,7 +154,7 @@ class Collectives {
                                                                          count);
         collectives.all_reduce<gloo::AllreduceHalvingDoubling<std::int64_t>>("all-reduce, halving",
                                                                              count);
-        if (std::has_single_bit(static_cast<unsigned>(ranks))) {  // The corners of a cube.
+        if (std::has_single_bit(static_cast<unsigned>(ranks))) {  // A cube has 2^n corners.
             collectives.all_reduce<gloo::AllreduceBcube<std::int64_t>>("all-reduce, cube", count);
         }
         collectives.all_gather(count);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What MPI programs ask of a fabric, with every byte compared: point-to-point, collectives,
-// one-sided.
+// Checks what MPI programs ask of a fabric, with every byte compared: point-to-point messages,
+// collectives, one-sided operations.
 //
 //   mpi_check             all of it, once; exit status 1 if anything arrived wrong
 //   mpi_check brief       messages around a ring only
-//   mpi_check name        where each rank is, by MPI's word and the system's
-//   mpi_check forever     one all-reduce after another, until somebody ends it
+//   mpi_check name        the host of each rank, as MPI and as the system name it
+//   mpi_check forever     one all-reduce after another, until the program is ended
 #include <mpi.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ void expect(bool right, const std::string& what) {
     }
 }
 
-/// Bytes that tell who sent them, to whom, and where they belong.
+/// Returns bytes that depend on their sender, receiver and position.
 std::vector<std::uint8_t> bytes(int from, int to, std::size_t size) {
     std::vector<std::uint8_t> data(size);
     for (std::size_t i = 0; i < size; ++i) {
@@ -66,7 +66,7 @@ void ring() {
     }
 }
 
-/// Everybody to everybody at once, in messages of several sizes that must not overtake each other.
+/// All ranks send to all at once, in messages of several sizes that must not overtake each other.
 void crowd() {
     constexpr int kMessages = 8;
     constexpr std::size_t kMax = 20000;
@@ -104,7 +104,7 @@ void crowd() {
     }
 }
 
-/// Columns of a matrix, and a receiver that takes messages from any rank.
+/// Sends columns of a matrix, and receives messages from any rank.
 void layouts() {
     constexpr int kRows = 300;
     constexpr int kColumns = 7;
@@ -187,7 +187,7 @@ void rearrangements(std::size_t count) {
     }
     expect(right, "reduce-scatter");
 
-    // To rank r goes what says: from me, for r.
+    // Each value tells its sender and, by its index, its receiver.
     std::vector<std::int64_t> out(all);
     for (std::size_t i = 0; i < all; ++i) {
         out[i] = rank * 1000000 + static_cast<std::int64_t>(i);
@@ -202,7 +202,8 @@ void rearrangements(std::size_t count) {
     expect(right, "all-to-all");
 }
 
-/// Puts, gets and sums into the memory of others between fences; then atomics under locks.
+/// Does puts, gets and accumulates in the memory of other ranks between fences, then atomics under
+/// locks.
 void one_sided(MPI_Win window, std::int64_t* memory, int count) {
     const int next = (rank + 1) % ranks;
     const int previous = (rank + ranks - 1) % ranks;
@@ -231,7 +232,7 @@ void one_sided(MPI_Win window, std::int64_t* memory, int count) {
     }
     expect(right, "accumulate");
 
-    // A counter at rank 0 gives every caller another number.
+    // A counter at rank 0 must give every caller another number.
     constexpr int kDraws = 50;
     MPI_Win_fence(0, window);
     memory[0] = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// SHARP by the book, without MPI: each rank is a process on a host, and the ranks find each other
-// by files in a folder. Every operation is done and every element of its result is compared.
+// Uses SHARP's API without MPI. Each rank is a process on a host, and the ranks find each other by
+// files in a folder. The program does every operation and checks every element of its result.
 //
 //     sharp_allreduce FOLDER RANK SIZE [ROUNDS]
 //     sharp_allreduce FOLDER RANK SIZE time BYTES ROUNDS     prints microseconds per all-reduce
@@ -22,7 +22,8 @@
 
 namespace {
 
-/// Out-of-band functions by files: FOLDER/step-rank has what a rank said at a step.
+/// The out-of-band functions that SHARP asks for, done by files: FOLDER/step-rank has what a rank
+/// wrote at a step.
 struct Meeting {
     std::string folder;
     int rank;
@@ -91,7 +92,7 @@ sharp_coll_data_desc buffer(void* at, std::size_t bytes) {
     return desc;
 }
 
-/// Ends the program with a sentence if a call did not work.
+/// Ends the program with a message if a call failed.
 void check(int result, const char* what) {
     if (result != SHARP_COLL_SUCCESS) {
         std::fprintf(stderr, "%s: %s (%d)\n", what, sharp_coll_strerror(result), result);
@@ -106,7 +107,7 @@ void compare(bool equal, const char* what) {
     }
 }
 
-/// What a rank has at a place: anything that tells ranks and places apart.
+/// Returns the value that a rank contributes at an index. It differs by rank and index.
 std::int32_t value_of(int rank, std::size_t at) {
     return static_cast<std::int32_t>(rank * 1000 + static_cast<int>(at % 997));
 }
@@ -216,7 +217,7 @@ int time_it(sharp_coll_comm* comm, int rank, std::size_t bytes, int rounds) {
     return 0;
 }
 
-/// Goes on until a member is gone; says with which error that ended.
+/// Does all-reduces until one fails because a member is gone, and prints the error.
 int wait_for_failure(sharp_coll_comm* comm, const Meeting& meeting) {
     std::vector<std::int32_t> in(256, 1);
     std::vector<std::int32_t> out(256);

@@ -26,8 +26,9 @@ namespace {
 using namespace softib::wire;
 using Input = std::span<const std::uint8_t>;
 
-/// Too short gives nothing; else the value survives emit and parse, the bytes too but for the
-/// reserved bits, and it can be printed and compared.
+/// Parses an attribute. Returns whether input that is too short is refused; otherwise whether the
+/// value is the same after emit and parse, the bytes are the same except for reserved bits, and the
+/// value can be printed and compared.
 template <Attribute T>
 bool format_holds(Input input) {
     const std::optional<T> value = parse<T>(input);
@@ -47,7 +48,7 @@ bool format_holds(Input input) {
            matches(*value, *value, ~std::uint64_t{0});
 }
 
-/// A view opens on 256 bytes and on nothing else, and writes back what it read.
+/// Returns whether a view opens on 256 bytes and on no other size, and writes back what it read.
 bool views_hold(Input input) {
     std::vector<std::uint8_t> bytes(input.begin(), input.end());
     const auto mad = Mad<std::uint8_t>::checked(bytes);
@@ -81,7 +82,8 @@ bool multi_path_gids_hold(Input input) {
     return gids ? enough && gids->size() == count : !enough;
 }
 
-/// What parses has its payload inside the input, and is the same after emit and parse.
+/// Parses a packet. Returns whether a packet that parses has its payload inside the input, and is
+/// the same after emit and parse.
 bool parsed_packet_holds(Input input) {
     const auto packet = parse_packet(input);
     if (!packet) {
@@ -97,7 +99,8 @@ bool parsed_packet_holds(Input input) {
            !to_string(packet->headers).empty();
 }
 
-/// As it is, and with the lengths, versions and check sums that random bytes never have.
+/// Parses the input as a packet: unchanged, and with valid lengths, versions and CRCs, which random
+/// bytes never have.
 bool packets_hold(Input input) {
     const auto flow_control = parse_flow_control(input);
     const bool holds = parsed_packet_holds(input) && (!flow_control || input.size() == 6) &&
@@ -124,7 +127,8 @@ bool packets_hold(Input input) {
     return parsed_packet_holds(bytes);
 }
 
-/// The same of a RoCEv2 frame; but what pads it goes, and a UDP check sum.
+/// Parses a RoCEv2 frame. Returns whether a frame that parses is the same after emit and parse,
+/// except for padding and the UDP checksum, which are not kept.
 bool parsed_frame_holds(Input input) {
     const auto frame = parse_roce_frame(input);
     if (!frame) {
@@ -142,8 +146,9 @@ bool parsed_frame_holds(Input input) {
            std::ranges::equal(again->roce.packet.payload, frame->roce.packet.payload);
 }
 
-/// As it is; as a socket's payload from random addresses; and with types, lengths and check sums
-/// that random bytes never have. The first byte says which IP.
+/// Parses the input as RoCEv2: unchanged; as the payload of a socket, from random addresses; and
+/// with valid types, lengths and checksums, which random bytes never have. The first byte chooses
+/// IPv4 or IPv6.
 bool roce_holds(Input input) {
     const auto route = parse<Grh>(input);
     if (!parsed_frame_holds(input) || !route) {
@@ -165,7 +170,7 @@ bool roce_holds(Input input) {
     Grh& grh = frame.roce.packet.headers.grh.emplace(*route);
     grh.sgid = ipv4 ? ipv4_gid(load_be<std::uint32_t>(&input[8])) : grh.sgid;
     grh.dgid = ipv4 ? ipv4_gid(load_be<std::uint32_t>(&input[12])) : grh.dgid;
-    // The headers of a packet of this length, then the bytes' own behind them.
+    // Headers for a packet of this length are written; the bytes behind them stay the input's.
     frame.roce.packet.headers.bth.opcode = opcode(Transport::kRc, Operation::kSendOnly);
     const auto body = udp_payload.first(udp_payload.size() - kIcrcBytes);
     std::vector<std::uint8_t> tail(body.begin(), body.end());

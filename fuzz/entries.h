@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the fuzzers call: each entry takes any bytes and says whether our promises about them hold.
-// libFuzzer drives one entry per program; a unit test drives all of them with random bytes.
+// The entries of the fuzzers. Each entry takes any bytes, gives them to a part of softib, and
+// returns whether the part kept its promises. libFuzzer drives one entry per program; a unit test
+// drives all of them with random bytes.
 
 #include <cstdint>
 #include <span>

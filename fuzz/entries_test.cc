@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kInputs = effort(3000, 500);
 
-/// Half of them as long as a MAD, where every parser finds enough.
+/// Returns random bytes. Half of the inputs are as long as a MAD, which is enough for every parser.
 std::vector<std::uint8_t> random_input(Prng& prng) {
     std::vector<std::uint8_t> input(prng.chance(1, 2) ? 256 : prng.below(300));
     std::ranges::generate(input, [&] { return static_cast<std::uint8_t>(prng.next()); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One fuzzer: the entry whose name the build gives it.
+// The main program of each fuzzer. The build gives it the name of its entry.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kToken = "2f0c9a6be1d84757";
 
-/// A connection whose client has said all at once.
+/// A connection whose client has sent everything at once.
 class SaidWire final : public server::Wire {
   public:
     explicit SaidWire(std::string said) : said_(std::move(said)) {}
@@ -62,7 +62,7 @@ class CountingControls final : public server::Controls {
     }
 };
 
-/// A server of a fabric of two hosts.
+/// A server for a fabric of two hosts.
 struct Served {
     Served()
         : collector(std::make_unique<telemetry::TestSource>(reading()),
@@ -89,7 +89,7 @@ struct Served {
     telemetry::Collector collector;
     CountingControls controls;
     server::Api api;
-    server::Streams streams{0};  // One that is open never ends.
+    server::Streams streams{0};  // None may open: a stream would never end.
     server::Front front;
 };
 

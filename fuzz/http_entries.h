@@ -6,9 +6,10 @@
 
 namespace softib::fuzz {
 
-/// Bytes of a client of softib serve. By their first byte they are a connection as they are, the
-/// path and query of a GET, or path and JSON of a client that has the token. Whatever comes, the
-/// answers are HTTP, and nothing is changed for who has no token.
+/// Gives bytes to the server of `softib serve`, as if a client had sent them. The first byte
+/// decides what the others are: the whole connection, the path and query of a GET, or the path and
+/// JSON of a client that has the token. Returns whether the answers are HTTP, and nothing was
+/// changed for a client without the token.
 bool http_holds(std::span<const std::uint8_t> input);
 
 }  // namespace softib::fuzz

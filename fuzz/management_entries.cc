@@ -21,7 +21,7 @@ using wire::MadBytes;
 using wire::Method;
 using wire::MgmtClass;
 
-/// Takes an input apart; zeros where it ends.
+/// Reads an input piece by piece. Returns zeros after its end.
 class Reader {
   public:
     explicit Reader(std::span<const std::uint8_t> input) : left_(input) {}
@@ -94,7 +94,7 @@ class NoCounters : public agent::CounterSource {
     counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
 };
 
-/// As a manager would: LIDs 1 to 3, a key, routes, links that carry data.
+/// Sets nodes up as a subnet manager would: LIDs 1 to 3, an M_Key, routes, active ports.
 void set_up(agent::Mesh& mesh) {
     for (agent::NodeId i = 0; i < mesh.size(); ++i) {
         agent::Node& node = mesh.node(i);
@@ -216,7 +216,7 @@ bool rmpp_endpoint_holds(std::span<const std::uint8_t> input) {
         rmpp.payload_length = (what & 0x10) != 0 ? in.word() : std::uint32_t{in.byte()} * 4;
         wire::Sa<std::uint8_t>(mad).set_rmpp(rmpp);
         if ((what & 0x08) != 0) {
-            // Its own message, to somebody who answers as the input says.
+            // The endpoint sends a message of its own; the rest of the input answers it.
             std::vector<std::uint8_t> message(mad.begin(), mad.end());
             message.resize(wire::kSaDataOffset + in.byte() * std::size_t{8});
             static_cast<void>(endpoint.send(peer, std::move(message), 0, now_ns));
@@ -231,7 +231,7 @@ bool rmpp_endpoint_holds(std::span<const std::uint8_t> input) {
         holds = holds && endpoint.transfers() <= limits.transfers_max &&
                 endpoint.lingering() <= limits.lingering_max;
     }
-    // Time passes, and nobody answers any more.
+    // Time passes, and no peer answers any more.
     for (int i = 0; i < 1000 && endpoint.next_timeout_ns() != UINT64_MAX; ++i) {
         now_ns = std::max(now_ns + 1, endpoint.next_timeout_ns());
         endpoint.handle_timeout(now_ns);
@@ -285,7 +285,7 @@ bool subnet_admin_holds(std::span<const std::uint8_t> input) {
         while (admin.poll_changed_mlid()) {
         }
     }
-    // What is kept can be handed on.
+    // Another SA must be able to restore the state.
     sm::SubnetAdmin other(tree.subnet, {});
     return other.restore(admin.snapshot(now_ns), now_ns).has_value();
 }

@@ -13,7 +13,7 @@ namespace {
 using sharp::AggregationNode;
 using sharp::AggregationTables;
 
-/// A MAD of the class, whose first bytes say what it is.
+/// Returns a MAD of SHARP's class. The first byte chooses method and attribute.
 wire::MadBytes sharp_mad(std::span<const std::uint8_t> bytes) {
     wire::MadBytes mad{};
     std::ranges::copy(bytes.first(std::min(bytes.size(), mad.size() - wire::kSharpDataOffset)),

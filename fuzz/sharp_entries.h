@@ -6,8 +6,8 @@
 
 namespace softib::fuzz {
 
-/// MADs of class 0x0B and data packets to an aggregation node at work: what it refuses changes
-/// nothing, and what it sends are packets of the format.
+/// Gives MADs of class 0x0B (SHARP) and data packets to an aggregation node. Returns whether a MAD
+/// that the node refused changed nothing, and all packets that the node sent are well-formed.
 bool sharp_holds(std::span<const std::uint8_t> input);
 
 }  // namespace softib::fuzz

@@ -6,8 +6,9 @@
 
 namespace softib::fuzz {
 
-/// Whether a trace of these bytes is refused with a message, or is the same after it was written
-/// and read again. The first byte chooses a beginning, so that every reader is met.
+/// Returns whether a trace of these bytes is refused with a message, or is the same after it was
+/// written and read again. The first byte chooses the beginning of the trace, so that every reader
+/// gets input.
 bool trace_holds(std::span<const std::uint8_t> input);
 
 }  // namespace softib::fuzz

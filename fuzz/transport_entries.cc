@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The transport under packets of any headers, each made of sixteen bytes of the input. Most of them
-// go where they should and have a PSN that is near, since random ones never arrive anywhere.
+// Gives packets with any headers to the transport, each made of sixteen bytes of the input. Most of
+// them are addressed to a queue pair and have a PSN near the expected one, since packets with
+// random ones would all be dropped.
 #include "transport_entries.h"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ using Input = std::span<const std::uint8_t>;
 
 constexpr Pd kPd{1};
 constexpr std::uint64_t kAddr = 0x10000;
-constexpr std::uint32_t kOpenBytes = 2048;    // What peers may touch, and what is received into.
-constexpr std::uint32_t kMemoryBytes = 4096;  // The rest must not change.
+constexpr std::uint32_t kOpenBytes = 2048;    // Memory for peers' access and for receives.
+constexpr std::uint32_t kMemoryBytes = 4096;  // All memory; beyond kOpenBytes it must not change.
 constexpr std::array kTypes{QpType::kRc, QpType::kUc, QpType::kUd, QpType::kXrcSend,
                             QpType::kXrcRecv};
 constexpr std::uint32_t kPsn = 0xFFFFFC;
@@ -101,7 +102,7 @@ void Rig::post(Qpn qpn, QpType type) {
     }
 }
 
-/// One packet in sixteen has an address, opcode and PSN of chance.
+/// Returns the headers of a packet. One packet in sixteen has a random address, opcode and PSN.
 wire::PacketHeaders Rig::headers(Input in) const {
     const auto byte = [&](std::size_t i) -> std::uint8_t { return i < in.size() ? in[i] : 0; };
     const auto word = [&](std::size_t i) {
@@ -134,7 +135,7 @@ wire::PacketHeaders Rig::headers(Input in) const {
     return h;
 }
 
-/// What it sends can be written and read, and what it completes was posted.
+/// Returns whether what the HCA sends can be emitted and parsed, and what it completes was posted.
 bool Rig::outputs_hold(std::uint64_t now_ns) {
     Transmit out;
     for (int i = 0; i < 8 && hca.poll_transmit(out, now_ns); ++i) {

@@ -23,7 +23,8 @@ constexpr std::uint64_t kNumber = 1000;
 constexpr std::uint32_t kMagic = 0x73546B31;
 constexpr std::size_t kSealAt = 40;
 
-/// One datagram of the conversation: a byte that says how it is made, and its bytes.
+/// Takes one datagram from the input: a byte that says how it is made, and its bytes. `sealed` says
+/// whether it has a valid seal.
 std::vector<std::uint8_t> next_datagram(std::span<const std::uint8_t>& input, bool& sealed) {
     const std::uint8_t how = input[0];
     const std::size_t bytes = std::min<std::size_t>(input.size() - 1, kHeaderBytes + how % 16U);
@@ -47,7 +48,7 @@ std::vector<std::uint8_t> next_datagram(std::span<const std::uint8_t>& input, bo
 
 bool trunk_holds(std::span<const std::uint8_t> input) {
     Session session(kKey, kNumber, 10'000);
-    std::set<std::pair<std::uint64_t, std::uint64_t>> taken;  // Sender and offset.
+    std::set<std::pair<std::uint64_t, std::uint64_t>> taken;  // Sender and offset of each.
     std::uint64_t now = 1;
     while (!input.empty()) {
         bool sealed = false;

@@ -6,8 +6,9 @@
 
 namespace softib::fuzz {
 
-/// Datagrams to one end of a trunk, some by a holder of the key: what nobody has sealed is refused,
-/// nothing is taken twice, and what is taken ends where its bytes end.
+/// Gives datagrams to one end of a trunk, some of them sealed with its key. Returns whether every
+/// datagram without a seal was refused, none was accepted twice, and the items in an accepted one
+/// end within its bytes.
 bool trunk_holds(std::span<const std::uint8_t> input);
 
 }  // namespace softib::fuzz

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The distribution's own InfiniBand programs, unmodified, between two hosts of a fabric.
+# Runs the distribution's own InfiniBand programs, unmodified, between two hosts of a fabric.
 set -euo pipefail
 softib=${1:-$(dirname "$0")/../build/bin/softib}
 fabric=demo-$$
@@ -18,7 +18,7 @@ if [[ -t 1 ]]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
 on() {  # on HOST CPU COMMAND...
     local host=$1 cpu=$2
     shift 2
-    # A CPU of its own for each side, where there are two.
+    # Each side gets a CPU of its own, if there are two.
     (($(nproc) > 1)) && set -- taskset -c "$cpu" "$@"
     "$softib" exec -f "$fabric" "$host" -- "$@"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the linker version script and the symbol table source of our libibverbs.so.1.
+"""Writes the linker version script and the symbol table source of softib's libibverbs.so.1.
 
 Input: symbols.txt (every symbol@version of the releases we serve) and implemented.txt (the names
 that we implement as softib_<name>).
@@ -85,7 +85,8 @@ def read_implemented(path, symbols):
 
 
 def version_script(symbols):
-    """Public nodes inherit in a chain, private nodes stand alone; all other symbols are local."""
+    """Returns the version script. Public nodes inherit in a chain, private nodes do not inherit;
+    all other symbols are local."""
     nodes = {}
     for symbol in symbols:
         nodes.setdefault(symbol.version, []).append(symbol.name)
@@ -104,7 +105,8 @@ def version_script(symbols):
 
 
 def default_version(versions):
-    """The version a fresh link binds to: the newest public one, else the newest private one."""
+    """Returns the version that a new link binds to: the newest public one, else the newest
+    private one."""
     candidates = [s for s in versions if s.kind == "public"]
     candidates = candidates or [s for s in versions if s.kind == "private"]
     return max(candidates, key=lambda s: version_order(s.version), default=None)

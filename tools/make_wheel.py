@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packs Python's module `softib` with the installed tree of a build as a wheel.
+"""Packs the Python module `softib`, with the installed tree of a build, as a wheel.
 
     tools/make_wheel.py BUILD FOLDER
 
-The wheel needs nothing but NumPy and the C library that the build had; nothing is fetched."""
+The wheel needs only NumPy and the C library of the build; nothing is downloaded."""
 import base64
 import hashlib
 import platform
@@ -32,7 +32,7 @@ def platform_tag():
 
 
 def files_of(build):
-    """Path in the wheel -> (bytes, mode)."""
+    """Returns the files of the wheel: path -> (bytes, mode)."""
     files = {}
     for path in sorted((SOURCE / "python" / "softib").glob("*.py")):
         files[f"softib/{path.name}"] = (path.read_bytes(), 0o644)
@@ -41,7 +41,7 @@ def files_of(build):
                        stdout=subprocess.DEVNULL)
         for path in sorted(Path(prefix).rglob("*")):
             inside = path.relative_to(prefix).as_posix()
-            # A wheel has no links: what one names is packed in its place.
+            # A wheel has no symbolic links: the file that one names is packed in its place.
             if path.is_file() and inside.startswith(("bin/", "lib")):
                 files[f"softib/_tree/{inside}"] = (path.read_bytes(), path.stat().st_mode & 0o777)
     return files

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs commands in a terminal and writes what one saw as an SVG that plays it.
+"""Runs commands in a terminal, and writes an SVG that plays what the terminal showed.
 
     tools/record_session.py FILE.svg COMMAND...
 
 Each command is a line for bash; all run in one folder, one after the other. A command that fails
-ends the recording, and no file is written. The time between lines is as it was, pauses are cut to
+ends the recording, and no file is written. The SVG keeps the time between lines, but cuts pauses to
 PAUSE_MAX_S.
 """
 import html
@@ -18,10 +18,10 @@ import time
 
 COLUMNS = 100
 FONT_PX, LINE_PX, CHAR_PX, MARGIN_PX = 13, 18, 7.83, 14
-TYPING_S = 0.035    # A character of a command.
-PAUSE_S = 0.7       # Before each command, for a reader's eyes.
+TYPING_S = 0.035    # Time for each character of a command.
+PAUSE_S = 0.7       # Pause before each command, for the reader.
 PAUSE_MAX_S = 1.5
-REST_S = 6          # The whole session stands still before it begins again.
+REST_S = 6          # Time that the whole session stays before it begins again.
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -71,7 +71,7 @@ def draw(session):
     width = 2 * MARGIN_PX + CHAR_PX * max(60, *(len(text.expandtabs()) for _, text, _ in session))
     rules, texts = [], []
     for number, (at, text, is_command) in enumerate(session):
-        # Where a viewer plays no animation, all lines are seen.
+        # A viewer that plays no animation shows all lines.
         start = 100 * at / total
         rules.append(f"@keyframes l{number}{{0%,{start:.2f}%{{opacity:0}}"
                      f"{start + 0.01:.2f}%,100%{{opacity:1}}}}"

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs the tests of make test: run_tests.sh JOBS CTEST...
-# Many tests wait. While those of one build run, the next builds compile on what they leave of the
-# processors (SCHED_IDLE), so that a test gets its core when it wants one. AddressSanitizer's tests
-# come last: they compute, so that both cores have something to do until the end.
+# Many tests wait most of the time. So while the tests of one build run, the next builds compile on
+# idle processors (SCHED_IDLE): a test gets a core whenever it needs one. AddressSanitizer's tests
+# come last, because they compute most, so that both cores are busy until the end.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=$1
 shift
-builders=()  # A process group each, so that compilers can be ended too.
+builders=()  # Process groups, so that compilers can be ended too.
 
-# prepare AFTER SANITIZER: compiles its build in the background, once the process AFTER has ended.
+# prepare AFTER SANITIZER: compiles a build in the background, once the process AFTER has ended.
 prepare() {
     cmake --preset "$2" >/dev/null || exit
     echo "building build-$2 beside the tests; its output is in build-$2/build.log"
@@ -23,7 +23,7 @@ prepare() {
     set +m
 }
 
-# built NUMBER SANITIZER: waits for it.
+# built NUMBER SANITIZER: waits for builder NUMBER. If it failed, prints its output and ends.
 built() {
     wait "${builders[$1]}" && return
     cat "build-$2/build.log"

@@ -19,7 +19,7 @@ fixed = softib.simulate(fabric, traffic, seed=7)
 adaptive = softib.simulate(fabric, traffic, seed=7, adaptive=True)
 print(f"fixed routes {fixed.gbps:.0f} Gb/s, adaptive {adaptive.gbps:.0f} Gb/s")
 
-# %% Who waits: messages are columns of numbers.
+# %% Which messages wait: messages are columns of numbers.
 slow = fixed.messages["completion_us"] > 1.5 * numpy.median(fixed.messages["completion_us"])
 print(f"{slow.sum()} of {len(fixed.messages)} messages take over 1.5 times the median")
 busiest = int(numpy.argmax(fixed.links["use"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `softib` that a wheel brings along."""
+"""The command `softib` that is in a wheel."""
 import os
 import sys
 

@@ -12,12 +12,12 @@ LIBRARY = "libsoftib.so.0"
 
 
 class Error(Exception):
-    """What softib says to the user: the text is a sentence that names the remedy."""
+    """An error of softib. The text is a sentence that says what to do."""
 
 
 @functools.lru_cache(maxsize=None)
 def tree():
-    """The folder with bin/softib: in the wheel, what $SOFTIB_PREFIX names, or where PATH has it."""
+    """Returns the folder with bin/softib: in the wheel, as $SOFTIB_PREFIX names it, or by PATH."""
     packed = Path(__file__).parent / "_tree"
     if packed.is_dir():
         return packed
@@ -62,7 +62,8 @@ def version():
 
 
 def command(*words, check=True, **options):
-    """Runs `softib WORDS...` and returns what it printed; raises Error with what it said."""
+    """Runs `softib WORDS...` and returns what it printed. Raises Error, with its message, on
+    failure."""
     done = subprocess.run([str(program()), *map(str, words)], capture_output=True, text=True,
                           **options)
     if check and done.returncode != 0:
@@ -73,7 +74,7 @@ def command(*words, check=True, **options):
 
 
 def flags(options):
-    """{"tp": 8, "no_overlap_dp": True} as --tp 8 --no-overlap-dp; None and False are left out."""
+    """Turns {"tp": 8, "no_overlap_dp": True} into --tp 8 --no-overlap-dp; skips None and False."""
     words = []
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
@@ -87,5 +88,5 @@ def flags(options):
 
 
 def ask(*words, **options):
-    """What `softib WORDS... --json` answers, as Python values."""
+    """Returns what `softib WORDS... --json` prints, as Python values."""
     return json.loads(command(*words, *flags(options), "--json"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes scenarios; json.dumps quotes strings as TOML does."""
+"""Writes scenarios as TOML. Strings are quoted by json.dumps, as TOML has the same quotes."""
 import json
 
 
@@ -18,7 +18,7 @@ def lines(table):
 
 
 def document(top, tables, arrays):
-    """`tables`: name -> keys; `arrays`: name -> list of keys."""
+    """Returns TOML. `tables`: name -> keys; `arrays`: name -> list of keys."""
     text = lines(top)
     for name, table in tables.items():
         if table:

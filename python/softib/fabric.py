@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A fabric as described: the keys of [fabric] in a TOML file, the flags of `softib up`."""
+"""Descriptions of fabrics: the keys of [fabric] in a TOML file, which are flags of `softib up`."""
 import json
 
 from . import _native
 
 
 class Fabric:
-    """Fabric("fat-tree", hosts=128, radix=16), or Fabric(file=DUMP) of one that exists."""
+    """The description of a fabric: Fabric("fat-tree", hosts=128, radix=16), or Fabric(file=DUMP)
+    for the dump of one that exists."""
 
     def __init__(self, topology="single-switch", *, file=None, **keys):
         self.keys = {"from": str(file)} if file is not None else {"topology": topology}
@@ -19,11 +20,11 @@ class Fabric:
         return _native.flags(self.keys)
 
     def report(self):
-        """Switches, cables by class and reach, bisection, diameter and LIDs."""
+        """Returns switches, cables by class and reach, bisection, diameter and LIDs."""
         return json.loads(_native.command("topo", *self.flags(), "--report", "--json"))
 
     def svg(self):
-        """The fabric as a picture."""
+        """Returns a drawing of the fabric (SVG)."""
         return _native.command("topo", *self.flags(), "--svg", "-")
 
     def _repr_svg_(self):

@@ -26,7 +26,7 @@ class Live:
 
 @contextlib.contextmanager
 def live(fabric, name=None, **options):
-    """Brings a fabric up, and down again at the end of the `with`."""
+    """Brings a fabric up, and down again at the end of the `with` block."""
     name = name or f"py{os.getpid()}"
     _native.command("up", name, *fabric.flags(), *_native.flags(options))
     up = Live(name)

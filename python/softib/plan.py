@@ -8,7 +8,7 @@ from ._native import ask
 
 
 class Answer:
-    """What the planner answered: keys of its JSON as attributes, answer["key"], or answer.data."""
+    """An answer of the planner. Keys of its JSON are attributes, answer["key"] or in answer.data."""
 
     def __init__(self, data):
         self.data = data
@@ -42,12 +42,12 @@ def _wrap(value):
 
 
 def column(rows, name):
-    """One key of all rows, as a NumPy array: column(collective(...).rows, "busbw_gbps")."""
+    """Returns one key of all rows, as a NumPy array: column(collective(...).rows, "busbw_gbps")."""
     return numpy.array([row[name] for row in rows])
 
 
 def presets():
-    """Clusters that exist, and GPUs."""
+    """Returns the built-in clusters and GPUs."""
     return _wrap(ask("plan", "presets"))
 
 
@@ -56,12 +56,12 @@ def models():
 
 
 def show(cluster, **options):
-    """What a cluster is made of: switches, cables, LIDs, power, cost."""
+    """Returns what a cluster is made of: switches, cables, LIDs, power, cost."""
     return _wrap(ask("plan", "show", cluster, **options))
 
 
 def collective(cluster, op="all-reduce", **options):
-    """Times of a collective operation over sizes and algorithms."""
+    """Returns the times of a collective operation over sizes and algorithms."""
     return _wrap(ask("plan", "collective", cluster=cluster, op=op, **options))
 
 
@@ -70,10 +70,10 @@ def compare(what, cluster, **options):
 
 
 def train(model, cluster, **options):
-    """A training step: time, MFU, memory, what waits for what."""
+    """Returns a training step: time, MFU, memory, and which part waits for which."""
     return _wrap(ask("plan", "train", model=model, cluster=cluster, **options))
 
 
 def search(model, cluster, **options):
-    """The quickest mappings of a model onto a cluster."""
+    """Returns the quickest mappings of a model onto a cluster."""
     return _wrap(ask("plan", "search", model=model, cluster=cluster, **options))

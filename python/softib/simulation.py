@@ -18,7 +18,7 @@ def _list(of):
 
 
 class Table:
-    """Columns by name, as NumPy arrays. Names of rows, where they have some, are in `names`."""
+    """Columns by name, as NumPy arrays. If the rows have names, they are in `names`."""
 
     def __init__(self, columns, names=None):
         self.columns = columns
@@ -37,10 +37,10 @@ class Table:
 
 
 class Simulation:
-    """A fabric with traffic on it. run() goes to the end, or step() a little further.
+    """A simulation of a fabric with traffic on it. run() goes to the end, step() a little further.
 
     traffic, fail: a dictionary or a list of them, with the keys of [[traffic]] and [[fail]].
-    network, hosts: the keys of [network] and [hosts]; what else is named goes into [network].
+    network, hosts: the keys of [network] and [hosts]. Other keyword arguments go into [network].
     """
 
     MESSAGES = ("traffic", "from", "to", "bytes", "started_ps", "delivered_ps", "ended_ps",
@@ -57,7 +57,7 @@ class Simulation:
 
     @classmethod
     def load(cls, file):
-        """The scenario of a file, as `softib sim FILE` takes it."""
+        """Returns the simulation of a scenario file, as `softib sim FILE` takes it."""
         opened = cls.__new__(cls)
         with open(file, encoding="utf-8") as text:
             opened.scenario = text.read()
@@ -79,14 +79,15 @@ class Simulation:
             self._handle = None
 
     def step(self, us=None, events=0):
-        """Goes on for so much virtual time, or so many events. True: nothing is left to happen."""
+        """Runs on for `us` of virtual time, or for `events` events. Returns True if nothing is left
+        to happen."""
         until = FOREVER if us is None else self.number("now_ps") + round(us * PS_PER_US)
         done = self._native.softib_run(self._handle, until, events) == 1
         ended, planned = self.number("messages_ended"), self.number("messages_planned")
         return done and (us is None or ended == planned)
 
     def run(self, progress=None):
-        """Goes to the end; Ctrl-C ends it with what there is so far.
+        """Runs to the end. Ctrl-C stops it; the results so far are kept.
 
         progress: True for a line on a terminal, or a function of the part that is done.
         """
@@ -121,7 +122,7 @@ class Simulation:
 
     @property
     def messages(self):
-        """All messages in the order in which they began; a time that never came is NaN in *_us."""
+        """All messages in the order of their begin. A time that has not come is NaN in *_us."""
         columns = {name: self._column("messages", name) for name in self.MESSAGES}
         for name in ("started", "delivered", "ended"):
             times = columns[f"{name}_ps"]
@@ -131,7 +132,7 @@ class Simulation:
 
     @property
     def links(self):
-        """Each direction of each cable; `use`: the part of the run in which it was busy."""
+        """Each direction of each cable. `use` is the part of the run in which it was busy."""
         columns = {name: self._column("links", name) for name in self.LINKS}
         now = max(self.number("now_ps"), 1)
         columns["use"] = columns["busy_ps"] / now
@@ -140,7 +141,7 @@ class Simulation:
 
     @property
     def ends(self):
-        """The names of end ports, by the numbers of messages["from"] and messages["to"]."""
+        """The names of end ports, indexed by messages["from"] and messages["to"]."""
         return self.text("ends").splitlines()
 
     @property
@@ -153,18 +154,18 @@ class Simulation:
 
     @property
     def congestion(self):
-        """Which links are full, because of whom, and who waits behind them: a sentence each."""
+        """A sentence for each congested link: which flows fill it, and which wait behind it."""
         return self.text("congestion").splitlines()
 
     @property
     def duration_us(self):
-        """Until the last message was delivered."""
+        """Virtual time until the last message was delivered."""
         delivered = self.messages["delivered_us"]
         return float(numpy.nanmax(delivered)) if numpy.isfinite(delivered).any() else 0.0
 
     @property
     def gbps(self):
-        """What was delivered, by the time from the first start to the last delivery."""
+        """The delivered data, divided by the time from the first start to the last delivery."""
         messages = self.messages
         done = numpy.isfinite(messages["delivered_us"])
         took = self.duration_us - float(messages["started_us"].min()) if done.any() else 0
@@ -172,7 +173,7 @@ class Simulation:
 
     @property
     def log_hash(self):
-        """The same for every run of the same simulation, as `softib sim --json` prints it."""
+        """A hash of all arrivals, as `softib sim --json` prints it, equal for equal simulations."""
         return f"{self.number('log_hash'):016x}"
 
 
