@@ -98,7 +98,7 @@ class Ring {
         entry.len = kBytes;
         array_[tail & mask_] = tail & mask_;
         std::atomic_ref(*tail_).store(tail + 1, std::memory_order_release);
-        if (syscall(SYS_io_uring_enter, fd_, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) != 1) {
+        if (syscall(SYS_io_uring_enter, fd_, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0UL) != 1) {
             return -errno;
         }
         const unsigned head = *done_head_;

@@ -34,7 +34,7 @@ const std::vector<Call>& calls() {
         [](int fd, char* page) { return pwrite(fd, page, kPage, 0); },
         vector_read,
         [](int fd, char* page) {
-            return static_cast<ssize_t>(syscall(SYS_pread64, fd, page, kPage, 0));
+            return static_cast<ssize_t>(syscall(SYS_pread64, fd, page, kPage, off_t{0}));
         },
     };
     return all;

@@ -176,7 +176,7 @@ void refresh_at_start(int fd) {
         return;
     }
     const int saved_errno = errno;
-    const off_t offset = syscall(SYS_lseek, fd, 0, SEEK_CUR);
+    const off_t offset = syscall(SYS_lseek, fd, off_t{0}, SEEK_CUR);
     errno = saved_errno;
     if (offset == 0) {
         refresh_if_live(fd);

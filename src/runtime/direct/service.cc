@@ -107,8 +107,9 @@ int copy_self(const Process& process, void* to, const void* from, std::uint64_t 
     iovec remote{const_cast<void*>(from), length};
     const int error = copy_by_system(*process.slot, *process.slot, length, [&] {
         // By number, because a sanitizer's wrapper does not see the order between our threads and
-        // the peer, and would report a race.
-        return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+        // the peer, and would report a race. Counts and flags are as wide as the kernel reads them:
+        // beside an int on the stack it would read four bytes that nobody wrote.
+        return syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
     });
     if (error == ENOSYS || error == EPERM) {
         copy_ordered(to, from, length);  // The system call is forbidden: trust the registration.
