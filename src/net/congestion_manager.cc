@@ -70,6 +70,12 @@ std::vector<wire::MadBytes> adapter_requests(const CongestionControl& control) {
     return requests;
 }
 
+void write_marking(Plant& plant, std::uint32_t node, const agent::CongestionAgent& agent) {
+    for (std::uint8_t port = 0; port < plant.ports_of(node); ++port) {
+        plant.set_port_marking(plant.port_of(node, port), agent::marking_rule(agent, port));
+    }
+}
+
 void manage_congestion(
     Plant& plant, const topo::Fabric& fabric, const CongestionControl& control,
     const std::function<std::uint32_t(std::uint32_t node)>& node_in_plant,
@@ -96,7 +102,7 @@ void manage_congestion(
             }
         }
         if (marks) {
-            plant.set_marking(id, agent::marking_rule(node.congestion(0)));
+            write_marking(plant, id, node.congestion(0));
         }
         for (std::uint8_t port = 1; port <= node.port_count() && written != 0; ++port) {
             if ((written >> port & 1) != 0 && plant.connected(plant.port_of(id, port))) {

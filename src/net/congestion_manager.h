@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/agent/cc_agent.h"
 #include "core/link/injection.h"
 #include "core/switch/congestion.h"
 #include "core/topo/fabric.h"
@@ -29,6 +30,9 @@ std::vector<wire::MadBytes> switch_requests(const CongestionControl& control);
 /// Returns the MADs for an HCA: Set(CongestionControlTable) block by block, and
 /// Set(CACongestionSetting).
 std::vector<wire::MadBytes> adapter_requests(const CongestionControl& control);
+
+/// Makes the ports of a switch mark packets as its manager wrote.
+void write_marking(Plant& plant, std::uint32_t node, const agent::CongestionAgent& agent);
 
 /// Sends these MADs to the agent of every node before anything else happens, in no virtual time,
 /// and makes the plant do what the agents accepted. `node_in_plant` returns a node's number in the

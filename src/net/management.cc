@@ -8,6 +8,7 @@
 #include "core/agent/from_fabric.h"
 #include "core/base/check.h"
 #include "net/arbitration.h"
+#include "net/congestion_manager.h"
 
 namespace softib::net {
 
@@ -299,7 +300,7 @@ struct Management::Follower {
         engine.set_limits(engine.port_of(id, update.port), node().waiting_limits(update.port));
     }
     void operator()(const agent::MarkingUpdate&) const {
-        engine.set_marking(id, agent::marking_rule(node().congestion(0)));
+        write_marking(engine, id, node().congestion(0));
     }
     void operator()(const agent::InjectionUpdate& update) const {
         self.written_.push_back({engine.port_of(id, update.port),

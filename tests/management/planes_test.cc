@@ -195,6 +195,15 @@ std::string limits(net::Engine& net, std::uint32_t port) {
     return text({limits.lifetime, limits.hoq_life, limits.vl_stall_count});
 }
 
+/// The rules by which the port marks, and the one after it, which has others.
+std::string marking(net::Engine& net, std::uint32_t port) {
+    std::string all;
+    for (const sw::MarkingRule& rule : {net.marking(port), net.marking(port + 1)}) {
+        all += text({rule.threshold, rule.packet_blocks, rule.marking_rate, rule.victims_mark});
+    }
+    return all;
+}
+
 /// Group 1 of the first block of ARGroupTable.
 wire::ArGroupTable group_of_ports(std::initializer_list<std::uint8_t> ports) {
     wire::ArGroupTable table;
@@ -223,7 +232,8 @@ std::string adaptive_ports(net::Engine& net, std::uint32_t port) {
     return all;
 }
 
-std::vector<Row> rows() {
+/// PortInfo, SwitchInfo and partitions; the fourth turns the enforcement of P_Keys on.
+std::vector<Row> rows_of_ports() {
     return {
         {"PortInfo.HOQLife",
          [](const agent::Node& node) {
@@ -265,6 +275,11 @@ std::vector<Row> rows() {
              }
              return all;
          }},
+    };
+}
+
+std::vector<Row> rows_of_tables() {
+    return {
         {"LinearForwardingTable",
          [](const agent::Node& node) {
              wire::LinearForwardingTable table;
@@ -307,6 +322,11 @@ std::vector<Row> rows() {
                         ? std::string("as at power-up")
                         : std::string("written");
          }},
+    };
+}
+
+std::vector<Row> rows_of_congestion_and_choice() {
+    return {
         {"SwitchCongestionSetting",
          [](const agent::Node& node) {
              wire::SwitchCongestionSetting setting;
@@ -316,11 +336,24 @@ std::vector<Row> rows() {
              setting.marking_rate = 2;
              return set(wire::CcAttribute::kSwitchCongestionSetting, setting, node.port(0).lid);
          },
-         [](net::Engine& net, std::uint32_t port) {
-             const sw::MarkingRule rule = net.marking(port);
-             return text(
-                 {rule.threshold, rule.packet_blocks, rule.marking_rate, rule.victims_mark});
-         }},
+         marking},
+        {"SwitchCongestionSetting.Victim_Mask",
+         [](const agent::Node& node) {
+             wire::SwitchCongestionSetting setting;
+             setting.control_map = wire::switch_control_map::kVictimMask;
+             setting.victim_mask[31] = 1U << kPort;
+             return set(wire::CcAttribute::kSwitchCongestionSetting, setting, node.port(0).lid);
+         },
+         marking},
+        {"SwitchPortCongestionSetting",
+         [](const agent::Node& node) {
+             wire::SwitchPortCongestionSetting setting;
+             setting.entry[kPort] = {
+                 .valid = true, .threshold = 6, .packet_size = 5, .cong_parm_marking_rate = 4};
+             return set(wire::CcAttribute::kSwitchPortCongestionSetting, setting,
+                        node.port(0).lid);
+         },
+         marking},
         {"AdaptiveRoutingInfo",
          [](const agent::Node&) {
              wire::AdaptiveRoutingInfo info;
@@ -340,6 +373,14 @@ std::vector<Row> rows() {
          },
          adaptive_ports},
     };
+}
+
+std::vector<Row> rows() {
+    std::vector<Row> all = rows_of_ports();
+    for (const auto& more : {rows_of_tables(), rows_of_congestion_and_choice()}) {
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
 }
 
 /// Everything of adaptive routing but what the row writes.
@@ -363,7 +404,7 @@ void prepare_adaptive(Plane& plane, const std::string& attribute) {
 template <typename Plane>
 void prepare(Plane& plane, const Row& row) {
     if (std::string(row.attribute) == "P_KeyTable") {
-        plane.send(plane.sw, rows()[3].write(plane.node(plane.sw)));
+        plane.send(plane.sw, rows_of_ports()[3].write(plane.node(plane.sw)));
     }
     wire::SwitchInfo info = plane.node(plane.sw).switch_info();
     info.linear_fdb_top = 48;

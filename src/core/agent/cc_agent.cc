@@ -140,6 +140,7 @@ std::uint16_t CongestionAgent::switch_port_setting(bool set, std::uint32_t block
     if (set) {
         const auto wanted = wire::parse<wire::SwitchPortCongestionSetting>(data);
         std::copy_n(wanted.entry.begin(), count, ports);
+        ++writes_;
     }
     wire::SwitchPortCongestionSetting answer;
     std::copy_n(ports, count, answer.entry.begin());

@@ -36,6 +36,10 @@ class CongestionAgent {
 
     /// The SwitchCongestionSetting that the manager wrote into a switch.
     const wire::SwitchCongestionSetting& marking() const { return switch_; }
+    /// The entry of SwitchPortCongestionSetting that a switch has for one of its ports.
+    const wire::SwitchPortCongestionEntry& port_marking(std::uint8_t port) const {
+        return ports_[port];
+    }
     /// The CACongestionSetting that the manager wrote into an HCA port.
     const wire::CaCongestionSetting& injection() const { return ca_; }
     /// The CongestionControlTable of an HCA port, entry by entry.

@@ -49,7 +49,7 @@ struct ErrorLimitUpdate {
 struct LifetimeUpdate {
     std::uint8_t port;
 };
-/// SwitchCongestionSetting.
+/// SwitchCongestionSetting and SwitchPortCongestionSetting.
 struct MarkingUpdate {};
 /// CACongestionSetting and CongestionControlTable of an HCA's port.
 struct InjectionUpdate {

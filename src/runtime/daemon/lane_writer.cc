@@ -56,7 +56,7 @@ void write_lanes(const Arena& arena, const NodeRef& place, const agent::Node& no
         moved |= put(to.arbitration[i], arbitration[i]);
     }
     if (at_switch) {
-        const sw::MarkingRule rule = agent::marking_rule(node.congestion(0));
+        const sw::MarkingRule rule = agent::marking_rule(node.congestion(0), port);
         const sw::WaitingLimits limits = node.waiting_limits(port);
         moved |= put(to.lifetime, limits.lifetime);
         moved |= put(to.hoq_life, limits.hoq_life);

@@ -14,7 +14,8 @@ namespace softib::live {
 /// Size of the four blocks of VLArbitrationTable.
 inline constexpr std::uint32_t kArbitrationBytes = 256;
 
-/// SwitchCongestionSetting, the same at all ports of a switch (sw::MarkingRule).
+/// When the port of a switch marks packets (sw::MarkingRule): SwitchCongestionSetting, or what
+/// SwitchPortCongestionSetting says of this port instead.
 struct Marking {
     std::atomic<std::uint8_t> threshold;
     std::atomic<std::uint8_t> packet_blocks;
