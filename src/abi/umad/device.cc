@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "abi/umad/fabric.h"
-#include "core/topo/fabric.h"
+#include "core/topo/link_speed.h"
 #include "runtime/shm/identity.h"
 
 namespace softib::abi::umad {
