@@ -77,24 +77,11 @@ bool Inspector::cannot_send(std::uint32_t link, std::uint8_t vl) const {
            std::uint32_t{link::credits(lane.fctbs, lane.fccl)} + lane.pending < lane.head_blocks;
 }
 
-Deadlock Inspector::find_deadlock() const {
-    // All lanes that cannot send are suspects. One is cleared when a packet that takes its room is
-    // on the move, or waits for a lane that is clear; what is left can never move.
-    const std::size_t lanes = plant_.lanes_.size();
-    std::vector<std::uint8_t> suspect(lanes);
-    for (std::uint8_t vl = 0; vl < plant_.config_.data_vls; ++vl) {
-        for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
-            suspect[plant_.lane_index(port, vl)] = cannot_send(port, vl) ? 1 : 0;
-        }
-    }
-    // Packets queued in lane `by` sit in the buffer of lane `owner`.
-    struct Takes {
-        std::uint32_t owner;
-        std::uint32_t by;
-    };
+std::vector<Inspector::Takes> Inspector::packets_in_buffers(
+    std::vector<std::uint8_t>& suspect) const {
     std::vector<Takes> takes;
     std::vector<std::uint8_t> queued(plant_.packets_.size());
-    for (std::uint32_t by = 0; by < lanes; ++by) {
+    for (std::uint32_t by = 0; by < plant_.lanes_.size(); ++by) {
         for (std::uint32_t p = plant_.lanes_[by].head; p != kNone; p = plant_.packets_[p].next) {
             const Packet& packet = plant_.packets_[p];
             queued[p] = 1;
@@ -116,6 +103,42 @@ Deadlock Inspector::find_deadlock() const {
             suspect[plant_.lane_index(packet.in_link, packet.in_vl)] = 0;
         }
     });
+    return takes;
+}
+
+Stuck Inspector::stuck(std::uint32_t lane) const {
+    return {lane % plant_.port_count(), static_cast<std::uint8_t>(lane / plant_.port_count()),
+            plant_.packets_[plant_.lanes_[lane].head].dlid};
+}
+
+std::vector<Stuck> Inspector::cycle_from(std::uint32_t lane, const std::vector<std::uint32_t>& next,
+                                         std::vector<std::uint8_t>& seen) const {
+    while (lane != kNone && seen[lane] == 0) {
+        seen[lane] = 1;
+        lane = next[lane];
+    }
+    std::vector<Stuck> cycle;
+    for (std::uint32_t at = lane; at != kNone;) {
+        cycle.push_back(stuck(at));
+        at = next[at];
+        if (at == lane) {
+            return cycle;
+        }
+    }
+    return {};  // It led to a lane that was seen before, and ends there.
+}
+
+Deadlock Inspector::find_deadlock() const {
+    // All lanes that cannot send are suspects. One is cleared when a packet that takes its room is
+    // on the move, or waits for a lane that is clear; what is left can never move.
+    const std::size_t lanes = plant_.lanes_.size();
+    std::vector<std::uint8_t> suspect(lanes);
+    for (std::uint8_t vl = 0; vl < plant_.config_.data_vls; ++vl) {
+        for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
+            suspect[plant_.lane_index(port, vl)] = cannot_send(port, vl) ? 1 : 0;
+        }
+    }
+    const std::vector<Takes> takes = packets_in_buffers(suspect);
     for (bool changed = true; changed;) {
         changed = false;
         for (const Takes& t : takes) {
@@ -125,46 +148,27 @@ Deadlock Inspector::find_deadlock() const {
             }
         }
     }
-    Deadlock found;
     std::vector<std::uint32_t> next(lanes, kNone);
     for (const Takes& t : takes) {
         if (suspect[t.owner] != 0) {
             next[t.owner] = std::min(next[t.owner], t.by);
         }
     }
-    const auto stuck = [&](std::uint32_t index) {
-        const std::uint32_t head = plant_.lanes_[index].head;
-        return Stuck{index % plant_.port_count(),
-                     static_cast<std::uint8_t>(index / plant_.port_count()),
-                     plant_.packets_[head].dlid};
-    };
+    Deadlock found;
     std::vector<std::uint8_t> seen(lanes);
-    for (std::uint32_t index = 0; index < lanes; ++index) {
-        if (suspect[index] == 0) {
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+        if (suspect[lane] == 0) {
             continue;
         }
         ++found.lanes;
-        for (std::uint32_t p = plant_.lanes_[index].head; p != kNone; p = plant_.packets_[p].next) {
+        for (std::uint32_t p = plant_.lanes_[lane].head; p != kNone; p = plant_.packets_[p].next) {
             ++found.packets;
         }
-        if (next[index] == kNone) {
-            found.without_cause.push_back(stuck(index));
+        if (next[lane] == kNone) {
+            found.without_cause.push_back(stuck(lane));
         }
-        // Follow the lanes until one comes again.
-        std::uint32_t at = index;
-        while (at != kNone && seen[at] == 0) {
-            seen[at] = 1;
-            at = next[at];
-        }
-        if (at != kNone && found.cycle.empty()) {
-            std::uint32_t end = at;
-            do {
-                found.cycle.push_back(stuck(end));
-                end = next[end];
-            } while (end != at && end != kNone);
-            if (end == kNone) {
-                found.cycle.clear();  // The lanes only led to a circle that was seen before.
-            }
+        if (found.cycle.empty()) {
+            found.cycle = cycle_from(lane, next, seen);
         }
     }
     found.text = describe(found);

@@ -49,6 +49,19 @@ class Inspector {
 
   private:
     bool cannot_send(std::uint32_t link, std::uint8_t vl) const;
+    /// Packets that are queued in lane `by` and sit in the buffer of lane `owner`.
+    struct Takes {
+        std::uint32_t owner;
+        std::uint32_t by;
+    };
+    /// Returns whose buffers queued packets take. Clears the suspicion of each lane whose buffer
+    /// holds a packet that moves.
+    std::vector<Takes> packets_in_buffers(std::vector<std::uint8_t>& suspect) const;
+    Stuck stuck(std::uint32_t lane) const;
+    /// Follows `next` until a lane comes again, and returns the circle of lanes that it is in;
+    /// nothing if the way ends or leads to a lane that was seen before the call.
+    std::vector<Stuck> cycle_from(std::uint32_t lane, const std::vector<std::uint32_t>& next,
+                                  std::vector<std::uint8_t>& seen) const;
     std::string describe(const Deadlock& found) const;
 
     const Plant& plant_;

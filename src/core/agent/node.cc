@@ -293,6 +293,50 @@ bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, st
     return false;
 }
 
+std::uint16_t Node::answer_attribute(wire::SmAttribute attribute, const SmpRequest& request,
+                                     Data data) {
+    using id = wire::SmAttribute;
+    const auto [is_set, in_port, modifier] = request;
+    switch (attribute) {
+        case id::kNodeDescription:
+            return node_description(is_set, data);
+        case id::kNodeInfo:
+            return node_info(is_set, in_port, data);
+        case id::kSwitchInfo:
+            return switch_info(is_set, data);
+        case id::kGuidInfo:
+            return guid_info(is_set, in_port, modifier, data);
+        case id::kPortInfo:
+            return port_info(is_set, modifier, in_port, data);
+        case id::kPKeyTable:
+            return pkey_table(is_set, in_port, modifier, data);
+        case id::kSlToVlMappingTable:
+            return sl_to_vl(is_set, in_port, modifier, data);
+        case id::kVlArbitrationTable:
+            return vl_arbitration(is_set, in_port, modifier, data);
+        case id::kLinearForwardingTable:
+            return linear_table(is_set, modifier, data);
+        case id::kMulticastForwardingTable:
+            return multicast_table(is_set, modifier, data);
+        case id::kLedInfo:
+            return led_info(is_set, modifier, data);
+        case id::kPortInfoExtended:
+            return port_info_extended(is_set, in_port, modifier, data);
+        case id::kAdaptiveRoutingInfo:
+            return adaptive_routing_info(is_set, data);
+        case id::kArGroupTable:
+            return adaptive_group_table(is_set, modifier, data);
+        case id::kArLinearForwardingTable:
+            return adaptive_forwarding_table(is_set, modifier, data);
+        case id::kPortSlToPrivateLftMap:
+            return private_table_map(is_set, modifier, data);
+        case id::kMlnxExtendedPortInfo:
+            return mlnx_port_info(is_set, modifier, data);
+        default:
+            return wire::mad_status::kUnsupportedAttribute;
+    }
+}
+
 std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request, std::uint8_t in_port,
                                                 std::uint64_t now_ns, Lid slid) {
     const wire::Mad<const std::uint8_t> header(request);
@@ -311,67 +355,12 @@ std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request, s
     wire::MadBytes answer = request;
     const wire::Mad<std::uint8_t> out(answer);
     const Data data = wire::Smp<std::uint8_t>(answer).data();
-    const std::uint32_t modifier = header.attribute_modifier();
     std::uint16_t status = wire::mad_status::kOk;
     if (header.base_version() != wire::kMadBaseVersion || header.class_version() != 1) {
         status = wire::mad_status::kUnsupportedClass;
     } else {
-        using id = wire::SmAttribute;
-        switch (static_cast<id>(header.attribute_id())) {
-            case id::kNodeDescription:
-                status = node_description(is_set, data);
-                break;
-            case id::kNodeInfo:
-                status = node_info(is_set, in_port, data);
-                break;
-            case id::kSwitchInfo:
-                status = switch_info(is_set, data);
-                break;
-            case id::kGuidInfo:
-                status = guid_info(is_set, in_port, modifier, data);
-                break;
-            case id::kPortInfo:
-                status = port_info(is_set, modifier, in_port, data);
-                break;
-            case id::kPKeyTable:
-                status = pkey_table(is_set, in_port, modifier, data);
-                break;
-            case id::kSlToVlMappingTable:
-                status = sl_to_vl(is_set, in_port, modifier, data);
-                break;
-            case id::kVlArbitrationTable:
-                status = vl_arbitration(is_set, in_port, modifier, data);
-                break;
-            case id::kLinearForwardingTable:
-                status = linear_table(is_set, modifier, data);
-                break;
-            case id::kMulticastForwardingTable:
-                status = multicast_table(is_set, modifier, data);
-                break;
-            case id::kLedInfo:
-                status = led_info(is_set, modifier, data);
-                break;
-            case id::kPortInfoExtended:
-                status = port_info_extended(is_set, in_port, modifier, data);
-                break;
-            case id::kAdaptiveRoutingInfo:
-                status = adaptive_routing_info(is_set, data);
-                break;
-            case id::kArGroupTable:
-                status = adaptive_group_table(is_set, modifier, data);
-                break;
-            case id::kArLinearForwardingTable:
-                status = adaptive_forwarding_table(is_set, modifier, data);
-                break;
-            case id::kPortSlToPrivateLftMap:
-                status = private_table_map(is_set, modifier, data);
-                break;
-            case id::kMlnxExtendedPortInfo:
-                status = mlnx_port_info(is_set, modifier, data);
-                break;
-            default:
-                status = wire::mad_status::kUnsupportedAttribute;
-        }
+        status = answer_attribute(static_cast<wire::SmAttribute>(header.attribute_id()),
+                                  {is_set, in_port, header.attribute_modifier()}, data);
     }
     // At protection level 1 a requester that does not know the M_Key cannot read it.
     if (header.attribute_id() == static_cast<std::uint16_t>(wire::SmAttribute::kPortInfo) &&

@@ -237,6 +237,15 @@ class Node {
     void announce_difference(const wire::PortInfo& before, std::uint8_t port);
     void raise(std::uint16_t trap, const wire::Notice& notice);
     void repress(const wire::MadBytes& request);
+    /// What the functions below take from the header of a Get or Set.
+    struct SmpRequest {
+        bool is_set;
+        std::uint8_t in_port;
+        std::uint32_t modifier;
+    };
+    /// Fills `data` with the answer to a Get or Set of an attribute, and returns a MAD status.
+    std::uint16_t answer_attribute(wire::SmAttribute attribute, const SmpRequest& request,
+                                   Data data);
     // sma.cc: each fills `data` with the answer and returns a MAD status.
     std::uint16_t node_description(bool set, Data data);
     std::uint16_t node_info(bool set, std::uint8_t in_port, Data data);
@@ -267,6 +276,12 @@ class Node {
     std::uint16_t port_info(bool set, std::uint32_t modifier, std::uint8_t in_port, Data data);
     std::uint16_t check_port_info(const wire::PortInfo& wanted, std::uint8_t port) const;
     void write_port_info(const wire::PortInfo& wanted, std::uint8_t port);
+    /// Writes what PortInfo says of an end port: addresses, the manager's LID, keys, violations.
+    void write_end_port(const wire::PortInfo& wanted, std::uint8_t port);
+    /// Writes what PortInfo says of a link: width, speed, MTU, lanes, limits.
+    void write_link(const wire::PortInfo& wanted, std::uint8_t port);
+    /// Does what a Set of PortState and PortPhysicalState asks for.
+    void move_state(const wire::PortInfo& wanted, std::uint8_t port);
     /// Copies the state of the port's state machine to PortInfo, announces it, and raises trap 128
     /// if the link of a switch port came or went.
     void show_state(std::uint8_t port);

@@ -186,6 +186,52 @@ std::uint16_t PerfAgent::samples_result(const Request& r) {
     return r.put(answer);
 }
 
+std::uint16_t PerfAgent::answer_attribute(const Request& r, wire::PmAttribute attribute) {
+    switch (attribute) {
+        case wire::PmAttribute::kClassPortInfo: {
+            wire::ClassPortInfo info;
+            info.capability_mask = kCapability;
+            info.capability_mask2 =
+                wire::pm_capability2::kIsAdditionalPortCountersExtendedSupported;
+            info.resp_time_value = mad::kRespTimeValue;
+            return r.put(info);
+        }
+        case wire::PmAttribute::kPortCounters:
+            return port_counters<wire::PortCounters, wire::PmAttribute::kPortCounters>(r);
+        case wire::PmAttribute::kPortCountersExtended:
+            return port_counters<wire::PortCountersExtended,
+                                 wire::PmAttribute::kPortCountersExtended>(r);
+        case wire::PmAttribute::kPortXmitDiscardDetails:
+            return port_counters<wire::PortXmitDiscardDetails,
+                                 wire::PmAttribute::kPortXmitDiscardDetails>(r);
+        case wire::PmAttribute::kPortSamplesControl:
+            return samples_control(r);
+        case wire::PmAttribute::kPortSamplesResult:
+            return samples_result(r);
+        case wire::PmAttribute::kPortRcvErrorDetails:
+            return port_counters<wire::PortRcvErrorDetails,
+                                 wire::PmAttribute::kPortRcvErrorDetails>(r);
+        case wire::PmAttribute::kPortOpRcvCounters:
+            return r.zeros<wire::PortOpRcvCounters>();
+        case wire::PmAttribute::kPortFlowCtlCounters:
+            return r.zeros<wire::PortFlowCtlCounters>();
+        case wire::PmAttribute::kPortVlOpPackets:
+            return r.zeros<wire::PortVlOpPackets>();
+        case wire::PmAttribute::kPortVlOpData:
+            return r.zeros<wire::PortVlOpData>();
+        case wire::PmAttribute::kPortVlXmitFlowCtlUpdateErrors:
+            return r.zeros<wire::PortVlXmitFlowCtlUpdateErrors>();
+        case wire::PmAttribute::kPortExtendedSpeedsCounters:
+            return r.zeros<wire::PortExtendedSpeedsCounters>();
+        case wire::PmAttribute::kPortRcvConCtrl:
+            return port_counters<wire::PortRcvConCtrl, wire::PmAttribute::kPortRcvConCtrl>(r);
+        case wire::PmAttribute::kPortXmitConCtrl:
+            return port_counters<wire::PortXmitConCtrl, wire::PmAttribute::kPortXmitConCtrl>(r);
+        default:
+            return lane_counters(r, attribute).value_or(status::kUnsupportedAttribute);
+    }
+}
+
 std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t id,
                                                 const wire::MadBytes& request,
                                                 CounterSource& counters) {
@@ -203,66 +249,7 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
         header.class_version() != wire::kPmClassVersion) {
         result = status::kUnsupportedClass;
     } else {
-        switch (static_cast<wire::PmAttribute>(header.attribute_id())) {
-            case wire::PmAttribute::kClassPortInfo: {
-                wire::ClassPortInfo info;
-                info.capability_mask = kCapability;
-                info.capability_mask2 =
-                    wire::pm_capability2::kIsAdditionalPortCountersExtendedSupported;
-                info.resp_time_value = mad::kRespTimeValue;
-                result = r.put(info);
-                break;
-            }
-            case wire::PmAttribute::kPortCounters:
-                result = port_counters<wire::PortCounters, wire::PmAttribute::kPortCounters>(r);
-                break;
-            case wire::PmAttribute::kPortCountersExtended:
-                result = port_counters<wire::PortCountersExtended,
-                                       wire::PmAttribute::kPortCountersExtended>(r);
-                break;
-            case wire::PmAttribute::kPortXmitDiscardDetails:
-                result = port_counters<wire::PortXmitDiscardDetails,
-                                       wire::PmAttribute::kPortXmitDiscardDetails>(r);
-                break;
-            case wire::PmAttribute::kPortSamplesControl:
-                result = samples_control(r);
-                break;
-            case wire::PmAttribute::kPortSamplesResult:
-                result = samples_result(r);
-                break;
-            case wire::PmAttribute::kPortRcvErrorDetails:
-                result = port_counters<wire::PortRcvErrorDetails,
-                                       wire::PmAttribute::kPortRcvErrorDetails>(r);
-                break;
-            case wire::PmAttribute::kPortOpRcvCounters:
-                result = r.zeros<wire::PortOpRcvCounters>();
-                break;
-            case wire::PmAttribute::kPortFlowCtlCounters:
-                result = r.zeros<wire::PortFlowCtlCounters>();
-                break;
-            case wire::PmAttribute::kPortVlOpPackets:
-                result = r.zeros<wire::PortVlOpPackets>();
-                break;
-            case wire::PmAttribute::kPortVlOpData:
-                result = r.zeros<wire::PortVlOpData>();
-                break;
-            case wire::PmAttribute::kPortVlXmitFlowCtlUpdateErrors:
-                result = r.zeros<wire::PortVlXmitFlowCtlUpdateErrors>();
-                break;
-            case wire::PmAttribute::kPortExtendedSpeedsCounters:
-                result = r.zeros<wire::PortExtendedSpeedsCounters>();
-                break;
-            case wire::PmAttribute::kPortRcvConCtrl:
-                result = port_counters<wire::PortRcvConCtrl, wire::PmAttribute::kPortRcvConCtrl>(r);
-                break;
-            case wire::PmAttribute::kPortXmitConCtrl:
-                result =
-                    port_counters<wire::PortXmitConCtrl, wire::PmAttribute::kPortXmitConCtrl>(r);
-                break;
-            default:
-                result = lane_counters(r, static_cast<wire::PmAttribute>(header.attribute_id()))
-                             .value_or(status::kUnsupportedAttribute);
-        }
+        result = answer_attribute(r, static_cast<wire::PmAttribute>(header.attribute_id()));
     }
     const wire::Mad<std::uint8_t> out(answer);
     out.set_method(wire::Method::kGetResp);

@@ -60,6 +60,8 @@ class PerfAgent {
     /// Answers an attribute whose fields are counters of kPortCounters.
     template <wire::Attribute T, wire::PmAttribute kAttribute>
     std::uint16_t port_counters(const Request& r);
+    /// Answers a Get or Set of any attribute, and returns a MAD status.
+    std::uint16_t answer_attribute(const Request& r, wire::PmAttribute attribute);
     std::uint16_t samples_control(const Request& r);
     std::uint16_t samples_result(const Request& r);
     // pma_lanes.cc

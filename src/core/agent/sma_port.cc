@@ -164,42 +164,35 @@ void Node::announce_difference(const PortInfo& before, std::uint8_t port) {
     }
 }
 
-void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
+void Node::write_end_port(const PortInfo& wanted, std::uint8_t port) {
     PortInfo& info = ports_[port].info;
-    const PortInfo before = info;
-    const bool management_port = is_switch() && port == 0;
-    if (!is_switch() || port == 0) {
-        info.mkey = wanted.mkey;
-        info.gid_prefix = wanted.gid_prefix;
-        info.lid = wanted.lid;
-        info.lmc = wanted.lmc;
-        info.master_sm_lid = wanted.master_sm_lid;
-        info.master_sm_sl = wanted.master_sm_sl;
-        info.mkey_lease_period = wanted.mkey_lease_period;
-        info.mkey_protect_bits = wanted.mkey_protect_bits;
-        info.subnet_time_out = wanted.subnet_time_out;
-        // Zero resets a counter; any other value leaves it as it is (IBA vol. 1, 14.2.5.6).
-        if (wanted.mkey_violations == 0) {
-            info.mkey_violations = 0;
-        }
-        if (wanted.pkey_violations == 0) {
-            info.pkey_violations = 0;
-        }
-        if (wanted.qkey_violations == 0) {
-            info.qkey_violations = 0;
-        }
-        info.multicast_pkey_trap_suppression_enabled =
-            wanted.multicast_pkey_trap_suppression_enabled;
-        if (wanted.client_reregister) {
-            announce(ReregisterUpdate{port});
-        }
+    info.mkey = wanted.mkey;
+    info.gid_prefix = wanted.gid_prefix;
+    info.lid = wanted.lid;
+    info.lmc = wanted.lmc;
+    info.master_sm_lid = wanted.master_sm_lid;
+    info.master_sm_sl = wanted.master_sm_sl;
+    info.mkey_lease_period = wanted.mkey_lease_period;
+    info.mkey_protect_bits = wanted.mkey_protect_bits;
+    info.subnet_time_out = wanted.subnet_time_out;
+    // Zero resets a counter; any other value leaves it as it is (IBA vol. 1, 14.2.5.6).
+    if (wanted.mkey_violations == 0) {
+        info.mkey_violations = 0;
     }
-    if (is_switch() && port != 0) {
-        info.partition_enforcement_inbound = wanted.partition_enforcement_inbound;
-        info.partition_enforcement_outbound = wanted.partition_enforcement_outbound;
-        info.filter_raw_inbound = wanted.filter_raw_inbound;
-        info.filter_raw_outbound = wanted.filter_raw_outbound;
+    if (wanted.pkey_violations == 0) {
+        info.pkey_violations = 0;
     }
+    if (wanted.qkey_violations == 0) {
+        info.qkey_violations = 0;
+    }
+    info.multicast_pkey_trap_suppression_enabled = wanted.multicast_pkey_trap_suppression_enabled;
+    if (wanted.client_reregister) {
+        announce(ReregisterUpdate{port});
+    }
+}
+
+void Node::write_link(const PortInfo& wanted, std::uint8_t port) {
+    PortInfo& info = ports_[port].info;
     info.link_width_enabled = enabled(wanted.link_width_enabled, wire::link_width::kAllSupported,
                                       info.link_width_supported, info.link_width_enabled);
     info.link_speed_enabled = enabled(wanted.link_speed_enabled, wire::link_speed::kAllSupported,
@@ -221,15 +214,14 @@ void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
     info.hoq_life = wanted.hoq_life;
     info.local_phy_errors = wanted.local_phy_errors;
     info.overrun_errors = wanted.overrun_errors;
-    announce_difference(before, port);
-    if (management_port) {
-        return;
-    }
+}
+
+void Node::move_state(const PortInfo& wanted, std::uint8_t port) {
     if (wanted.port_state == PortState::kDown) {
         const bool moves = wanted.port_physical_state != PortPhysicalState::kNoChange;
         link_down(port, moves ? wanted.port_physical_state : PortPhysicalState::kPolling);
     } else if (wanted.port_physical_state == PortPhysicalState::kPolling &&
-               info.port_physical_state == PortPhysicalState::kDisabled) {
+               ports_[port].info.port_physical_state == PortPhysicalState::kDisabled) {
         link_down(port, PortPhysicalState::kPolling);
     } else if (wanted.port_physical_state == PortPhysicalState::kDisabled) {
         link_down(port, PortPhysicalState::kDisabled);
@@ -237,6 +229,25 @@ void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
     if (wanted.port_state == PortState::kArmed || wanted.port_state == PortState::kActive) {
         ports_[port].state.set_logical(wanted.port_state);
         show_state(port);
+    }
+}
+
+void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
+    PortInfo& info = ports_[port].info;
+    const PortInfo before = info;
+    const bool is_end_port = !is_switch() || port == 0;
+    if (is_end_port) {
+        write_end_port(wanted, port);
+    } else {
+        info.partition_enforcement_inbound = wanted.partition_enforcement_inbound;
+        info.partition_enforcement_outbound = wanted.partition_enforcement_outbound;
+        info.filter_raw_inbound = wanted.filter_raw_inbound;
+        info.filter_raw_outbound = wanted.filter_raw_outbound;
+    }
+    write_link(wanted, port);
+    announce_difference(before, port);
+    if (!is_switch() || port != 0) {  // Port 0 has no link.
+        move_state(wanted, port);
     }
 }
 

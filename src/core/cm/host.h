@@ -155,6 +155,15 @@ class Host {
     // host_routes.cc: addresses and paths.
     bool is_in_subnet(const Address& address) const;
     int resolve_addr(Id& id, const Command& command);
+    /// Where an address is: its GID, the port of ours that leads there, and whether it is our own.
+    struct Resolved {
+        std::optional<Gid> gid;
+        std::optional<std::uint32_t> port;
+        bool to_self = false;
+    };
+    Resolved find_destination(const Id& id, const Address& destination) const;
+    /// Binds an id to an address of ours and a port number that is free. Returns an errno value.
+    int bind_any_number(Id& id, Address source);
     int resolve_route(Id& id, const Command& command, std::uint64_t now_ns);
     int set_route(Id& id, const Command& command);
     void take_path(Id& id, const SaAnswer& answer);

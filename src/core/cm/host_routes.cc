@@ -40,22 +40,10 @@ bool Host::is_in_subnet(const Address& address) const {
                       surroundings_.port(*port).gid.bytes.begin());
 }
 
-int Host::resolve_addr(Id& id, const Command& command) {
-    const Address destination = plain(command.destination);
-    if (!is_ip(destination) && destination.family != Family::kIb) {
-        return EAFNOSUPPORT;
-    }
-    if (id.state == State::kIdle && command.source.family != Family::kNone) {
-        if (const int error = bind(id, plain(command.source)); error != 0) {
-            return error;
-        }
-    }
-    if (id.state != State::kIdle && id.state != State::kBound) {
-        return EINVAL;
-    }
-    std::optional<Gid> gid;
-    std::optional<std::uint32_t> port = id.has_port ? std::optional(id.route.port) : std::nullopt;
-    bool to_self = false;
+Host::Resolved Host::find_destination(const Id& id, const Address& destination) const {
+    Resolved found;
+    auto& [gid, port, to_self] = found;
+    port = id.has_port ? std::optional(id.route.port) : std::nullopt;
     if (is_multicast(destination)) {
         port = port ? port : default_port();
         gid = port ? std::optional(multicast_gid(destination, id.space, default_pkey(*port)))
@@ -78,29 +66,53 @@ int Host::resolve_addr(Id& id, const Command& command) {
         to_self = port.has_value();
         port = port ? port : default_port();
     }
+    return found;
+}
+
+int Host::bind_any_number(Id& id, Address source) {
+    source = with_port(source, 0);
+    if (source.family == Family::kIb) {
+        source.service_id = 0;
+        source.service_mask = 0;
+    }
+    std::uint16_t number = 0;
+    id.bound_space = id.space;
+    const PortTable::Holder holder{.id = id.handle, .address = source, .reuse = true};
+    if (const int error = ports_.bind(id.space, holder, number); error != 0) {
+        return error;
+    }
+    id.has_number = true;
+    id.source = with_port(source, number);
+    if (source.family == Family::kIb) {
+        id.source.service_id = service_id(id.space, number);
+    }
+    return 0;
+}
+
+int Host::resolve_addr(Id& id, const Command& command) {
+    const Address destination = plain(command.destination);
+    if (!is_ip(destination) && destination.family != Family::kIb) {
+        return EAFNOSUPPORT;
+    }
+    if (id.state == State::kIdle && command.source.family != Family::kNone) {
+        if (const int error = bind(id, plain(command.source)); error != 0) {
+            return error;
+        }
+    }
+    if (id.state != State::kIdle && id.state != State::kBound) {
+        return EINVAL;
+    }
+    const auto [gid, port, to_self] = find_destination(id, destination);
     id.destination = destination;
     if (!gid || !port) {
         report(id, EventType::kAddrError, -EHOSTUNREACH);
         return 0;
     }
-    Address source =
+    const Address source =
         to_self && !is_any(destination) ? destination : own_address(destination.family, *port);
     if (id.state == State::kIdle) {
-        source = with_port(source, 0);
-        if (source.family == Family::kIb) {
-            source.service_id = 0;
-            source.service_mask = 0;
-        }
-        std::uint16_t number = 0;
-        id.bound_space = id.space;
-        const PortTable::Holder holder{.id = id.handle, .address = source, .reuse = true};
-        if (const int error = ports_.bind(id.space, holder, number); error != 0) {
+        if (const int error = bind_any_number(id, source); error != 0) {
             return error;
-        }
-        id.has_number = true;
-        id.source = with_port(source, number);
-        if (source.family == Family::kIb) {
-            id.source.service_id = service_id(id.space, number);
         }
     } else if (is_any(id.source)) {
         id.source = with_port(source, port_of(id.source));

@@ -16,29 +16,13 @@
 
 namespace softib::live {
 
-Qp* Qp::create(Process& process, const QpInit& init) {
-    if (init.max_send_wr > kSendWrMax || init.max_recv_wr > kRecvWrMax ||
-        init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
-        init.max_inline > kInlineBytesMax) {
-        errno = EINVAL;
-        return nullptr;
-    }
-    const std::uint32_t index = process.qp_table.allocate();
-    if (index == kNoEntry) {
-        errno = ENOMEM;
-        return nullptr;
-    }
-    QpShared& shared = process.arena.qps[index];
+namespace {
+
+/// Makes the shared part of a queue pair as it is after creation, with its number. Nobody reaches
+/// it before its state is stored.
+void init_shared(QpShared& shared, const Process& process, const QpInit& init,
+                 std::uint32_t index) {
     const std::uint32_t use = (shared.qpn >> kQpIndexBits) + 1;
-    const bool has_ring =
-        init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
-    shared.rq.ring_off = 0;
-    if (has_ring &&
-        !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
-        process.qp_table.release(index);
-        errno = ENOMEM;
-        return nullptr;
-    }
     shared.flows_off.store(0);
     shared.first_flow.dlid.store(0);
     shared.has_flows.store(0);
@@ -68,6 +52,38 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     shared.dest_lid.store(0);
     shared.async_channel = init.async_channel;
     shared.event_id = init.event_id;
+    shared.sq.ring_off = 0;
+    shared.sq.cq = init.send_cq != nullptr ? init.send_cq->index() : 0;
+    shared.sq_psn = 0;
+    shared.rq_psn = 0;
+    shared.path_mig_state = 0;
+}
+
+}  // namespace
+
+Qp* Qp::create(Process& process, const QpInit& init) {
+    if (init.max_send_wr > kSendWrMax || init.max_recv_wr > kRecvWrMax ||
+        init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
+        init.max_inline > kInlineBytesMax) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    const std::uint32_t index = process.qp_table.allocate();
+    if (index == kNoEntry) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    QpShared& shared = process.arena.qps[index];
+    const bool has_ring =
+        init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
+    shared.rq.ring_off = 0;
+    if (has_ring &&
+        !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
+        process.qp_table.release(index);
+        errno = ENOMEM;
+        return nullptr;
+    }
+    init_shared(shared, process, init, index);
     auto* qp = new Qp;
     shared.cookie = reinterpret_cast<std::uint64_t>(qp);
     shared.state.store(QpState::kReset, std::memory_order_release);
@@ -78,11 +94,6 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     qp->init_ = init;
     qp->index_ = index;
     start_counting(process.arena, index);
-    shared.sq.ring_off = 0;
-    shared.sq.cq = init.send_cq != nullptr ? init.send_cq->index() : 0;
-    shared.sq_psn = 0;
-    shared.rq_psn = 0;
-    shared.path_mig_state = 0;
     if (is_packet_path(process.arena) && !qp->create_packet()) {
         const int error = errno;
         delete qp;

@@ -107,14 +107,12 @@ void alert_all(const Arena& arena) {
     }
 }
 
-void reclaim(const Arena& arena, Owner owner) {
-    ProcSlot& slot = arena.proc(owner);
-    slot.state.store(ProcState::kDead, std::memory_order_release);
-    arena.header->death_generation.fetch_add(1, std::memory_order_release);
-    wake_carrier(arena);
-    // First the queue pairs stop answering, then senders at work on the process finish, then its
-    // objects are freed. Keys become invalid after the queue pairs: a sender that found a queue
-    // pair ready must not find its key invalid.
+namespace {
+
+/// Makes the objects of a dead process unreachable. First its queue pairs stop answering, then
+/// senders at work on it finish, then its keys go: a sender that saw a queue pair answer must not
+/// find its key refused.
+void close_objects(const Arena& arena, Owner owner) {
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         arena.qps[i].rx.store(0, std::memory_order_release);
         arena.qps[i].state.store(QpState::kReset, std::memory_order_release);
@@ -125,28 +123,11 @@ void reclaim(const Arena& arena, Owner owner) {
     for_each_entry(arena.srq_batches, kSrqsMax, owner, [&](std::uint32_t i) {
         arena.srqs[i].live.store(0, std::memory_order_release);
     });
-    // The life lock tells others whether the daemon lives, in case it dies with a lock below.
-    hold_life_lock(arena, kDaemonOwner);
-    bool quiet = true;
-    for_each_delivery(arena, owner,
-                      [&](DeliveryRecord& record) { quiet &= give_back(arena, owner, record); });
-    alert_targets(arena, owner);
-    if (slot.regions_by_tier[static_cast<std::size_t>(Tier::kGpu)].load() != 0 ||
-        slot.regions_by_tier[static_cast<std::size_t>(Tier::kMapped)].load() != 0) {
-        alert_mappers(arena);
-    }
-    quiet &= wait_grace(arena, owner, nullptr);
-    for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
-        fold_counters(arena, arena.qps[i], kDaemonOwner);
-        arena.qps[i].has_flows.store(0, std::memory_order_release);
-        arena.qps[i].first_flow.dlid.store(0, std::memory_order_release);
-        arena.qps[i].flows_off.store(0, std::memory_order_release);
-        stop_counting(arena, i);
-        arena.qps[i].owner = 0;
-    });
-    if (!quiet) {
-        return;  // A peer is stopped within a copy: the daemon tries again later.
-    }
+}
+
+/// Frees what a dead process had, which nobody uses any more, and its slot.
+void free_slot(const Arena& arena, Owner owner) {
+    ProcSlot& slot = arena.proc(owner);
     const std::uint32_t stripes = slot.stripes_used.load(std::memory_order_acquire);
     for (std::uint32_t s = 0; s < stripes && s < kStripesPerProc; ++s) {
         slot.stripes[s].delivery_off.store(0);  // Its memory will be freed.
@@ -179,6 +160,39 @@ void reclaim(const Arena& arena, Owner owner) {
     slot.peer_mappings.store(0);
     slot.pid = 0;
     slot.state.store(ProcState::kFree, std::memory_order_release);
+}
+
+}  // namespace
+
+void reclaim(const Arena& arena, Owner owner) {
+    ProcSlot& slot = arena.proc(owner);
+    slot.state.store(ProcState::kDead, std::memory_order_release);
+    arena.header->death_generation.fetch_add(1, std::memory_order_release);
+    wake_carrier(arena);
+    close_objects(arena, owner);
+    // The life lock tells others whether the daemon lives, in case it dies with a lock below.
+    hold_life_lock(arena, kDaemonOwner);
+    bool quiet = true;
+    for_each_delivery(arena, owner,
+                      [&](DeliveryRecord& record) { quiet &= give_back(arena, owner, record); });
+    alert_targets(arena, owner);
+    if (slot.regions_by_tier[static_cast<std::size_t>(Tier::kGpu)].load() != 0 ||
+        slot.regions_by_tier[static_cast<std::size_t>(Tier::kMapped)].load() != 0) {
+        alert_mappers(arena);
+    }
+    quiet &= wait_grace(arena, owner, nullptr);
+    for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
+        fold_counters(arena, arena.qps[i], kDaemonOwner);
+        arena.qps[i].has_flows.store(0, std::memory_order_release);
+        arena.qps[i].first_flow.dlid.store(0, std::memory_order_release);
+        arena.qps[i].flows_off.store(0, std::memory_order_release);
+        stop_counting(arena, i);
+        arena.qps[i].owner = 0;
+    });
+    if (!quiet) {
+        return;  // A peer is stopped within a copy: the daemon tries again later.
+    }
+    free_slot(arena, owner);
 }
 
 }  // namespace softib::live
