@@ -121,7 +121,7 @@ void add_hosts(std::vector<ValidationRow>& rows) {
     add("B24", "recursive all-gather of 256 bytes, 32 nodes", 14.1, 0.25,
         gathered(32, Algorithm::kRecursive, 256),
         "the measured run spends 2.8 us a round, nearly twice what its ring spends a step; our "
-        "round is a step of 1.3 us at most, whoever the partner is. With four nodes Leonardo's "
+        "round is a step of 1.3 us at most, with any partner. With four nodes Leonardo's "
         "rounds take 2.05 us: what grows with the number of partners, caches of queue pairs or "
         "longer ways, the runs do not tell apart");
     add("B25", "gather of 512 MiB, 31 nodes to one", 23'071, 0.1,
