@@ -104,7 +104,7 @@ class Inside(unittest.TestCase):
         return made
 
     def event(self):
-        """(type, status) of the next one."""
+        """Returns (type, status) of the next event."""
         event = ctypes.c_void_p()
         if self.lib.rdma_get_cm_event(self.channel, ctypes.byref(event)) != 0:
             raise OSError(ctypes.get_errno(), "rdma_get_cm_event")

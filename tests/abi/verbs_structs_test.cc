@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The sizes on which programs of every release from v28 to v64 agree. A header of the distribution
-// that disagrees must stop the build.
+// The sizes on which programs of every release from v28 to v64 agree. If the distribution's header
+// disagrees, the build must fail.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 

@@ -133,7 +133,7 @@ class Library(unittest.TestCase):
         self.assertIn("soname: [libibverbs.so.1]", dynamic)
         self.assertIn("NODELETE", dynamic)
         self.assertIn("NOW", dynamic)
-        # Loaded into programs of any kind and distribution: it brings no library along.
+        # The library is loaded into programs of any kind and distribution, so it must need no other library.
         needed = set(re.findall(r"Shared library: \[([^\]]+)\]", dynamic))
         self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"})
         # NCCL tries this name first, and would find the distribution's library under it.
@@ -143,7 +143,7 @@ class Library(unittest.TestCase):
 
 
 class Distribution(unittest.TestCase):
-    # Found relative to the folders of programs, libraries and Python modules.
+    # The library must be found relative to the folders of programs, libraries and Python modules.
     SURVEYED = (
         "bin/ib_*", "bin/ibv_*", "bin/raw_ethernet_*", "bin/r*", "bin/ucmatose", "bin/udaddy",
         "bin/udpong", "bin/mckey", "bin/cmtime", "bin/qperf", "bin/fio", "sbin/ib*",
@@ -154,7 +154,7 @@ class Distribution(unittest.TestCase):
         "lib:rsocket/*.so*", "lib:libibverbs/*.so", "lib:openmpi/lib/openmpi3/*.so",
         "lib:python3/dist-packages/pyverbs/**/*.so",
     )
-    # Without these the survey says nothing.
+    # Without these programs the survey says nothing.
     REQUIRED = ("ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ib_write_bw", "libmlx5.so",
                 "libefa.so", "librdmacm.so", "libuct_ib.so", "device.cpython")
 

@@ -17,7 +17,8 @@ import softib_test  # noqa: E402
 
 BUILD = softib_test.find_build()
 SOFTIB = str(BUILD / "bin" / "softib")
-SANITIZED = any(BUILD.glob("lib/**/first_library"))  # Which programs must load before all else.
+# Libraries that must be loaded before all others.
+SANITIZED = any(BUILD.glob("lib/**/first_library"))
 TIMEOUT_S = 60
 
 
@@ -38,7 +39,7 @@ class CliCase(unittest.TestCase):
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("SOFTIB_") and name != "LD_PRELOAD"}
         self.env["SOFTIB_RUNTIME_DIR"] = self.dir
-        # Jobs of Open MPI that begin and end at the same time take each other's folder away.
+        # Jobs of Open MPI that begin and end at the same time remove each other's folder.
         self.scratch = tempfile.mkdtemp(prefix="softib-tmp-")
         self.env["TMPDIR"] = self.scratch
         self.env["NO_COLOR"] = "1"
@@ -55,7 +56,8 @@ class CliCase(unittest.TestCase):
         self.assertEqual(left, [], "files left behind")
 
     def processes(self):
-        """Those that have this test's directory in their arguments or environment."""
+        """Returns the processes that have this test's directory in their arguments or
+        environment."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -81,7 +83,7 @@ class CliCase(unittest.TestCase):
         return json.loads(self.ok(*words, "--json"))
 
     def refused(self, *words, status=1, **kwargs):
-        """Returns what the user is told."""
+        """Returns the message that the user sees."""
         result = self.softib(*words, **kwargs)
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         self.assertEqual(result.stdout, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of softib serve share: a server that a test starts, and questions to it."""
+"""What the tests of softib serve share: a server that a test starts, and requests to it."""
 
 import json
 import re
@@ -14,7 +14,7 @@ class ServeCase(CliCase):
     def setUp(self):
         super().setUp()
         self.server = None
-        self.tls = None  # What an https server's certificate is checked with.
+        self.tls = None  # Checks the certificate of an https server.
 
     def tearDown(self):
         if self.server:
@@ -31,7 +31,7 @@ class ServeCase(CliCase):
         self.url = found.group(1)
 
     def serve(self, *flags, **kwargs):
-        """Starts a server on a port that is free; the next calls ask it."""
+        """Starts a server on a free port; the next requests go to it."""
         self.start([SOFTIB, "serve", "--port", "0", *flags], **kwargs)
         if "--allow-control" in flags or "--address" in flags:
             self.token = self.server.stdout.readline().split()[1]

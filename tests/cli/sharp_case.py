@@ -11,7 +11,7 @@ import time
 from cli_case import BUILD, SOFTIB, CliCase, wait_until
 
 EXAMPLE = str(BUILD / "examples" / "sharp_allreduce")
-# More than anything takes on a machine that has other work.
+# Longer than anything takes on a machine that has other work.
 LONG_S = 180
 
 
@@ -23,7 +23,7 @@ class SharpCase(CliCase):
         self.jobs = 0
 
     def start(self, hosts, *words, env=None):
-        """One rank on each host, in this order."""
+        """Starts one rank on each host, in this order."""
         self.jobs += 1
         self.meeting = os.path.join(self.folder.name, str(self.jobs))
         os.mkdir(self.meeting)
@@ -33,7 +33,7 @@ class SharpCase(CliCase):
             for rank, host in enumerate(hosts)]
 
     def finish(self, ranks):
-        """Waits for all; whoever has not ended then is killed, and the test fails."""
+        """Waits for all ranks; a rank that has not ended then is killed, and the test fails."""
         try:
             return [(*rank.communicate(timeout=LONG_S), rank.returncode) for rank in ranks]
         finally:
@@ -46,7 +46,7 @@ class SharpCase(CliCase):
             self.assertEqual(status, 0, out + err)
 
     def bytes_of(self, node):
-        """What the port of a host has sent and received."""
+        """Returns what the port of a host has sent and received."""
         for host in self.json("status")["hosts"]:
             if host["name"] == node:
                 counters = host["hcas"][0]["counters"]
@@ -54,7 +54,8 @@ class SharpCase(CliCase):
         return None
 
     def moves_the_vector_once(self, hosts, bytes_=65536, rounds=10):
-        """Each way, where a ring of n moves it 2(n-1)/n times."""
+        """Checks that a vector crosses a host's port once each way, where a ring of n hosts
+        moves it 2(n-1)/n times."""
         done = rounds + rounds // 10 + 1
         before = self.bytes_of(hosts[0])
         self.works(hosts, "time", str(bytes_), str(rounds))
@@ -65,7 +66,7 @@ class SharpCase(CliCase):
                 self.assertGreater(2 * (len(hosts) - 1) / len(hosts) * bytes_ * done, 1.3 * (b - a))
 
     def starts(self, hosts, env=None):
-        """Ranks that all-reduce until one fails, all of which have done so once."""
+        """Returns ranks that all-reduce until one fails; each has done so at least once."""
         ranks = self.start(hosts, "wait", env=env)
 
         def run():
@@ -94,7 +95,7 @@ class SharpCase(CliCase):
         self.ok("link", "up", *cable)
 
     def loses_a_switch(self, hosts):
-        """Takes the power of the root of a tree at work."""
+        """Turns off the root of a tree at work."""
         ranks = self.starts(hosts)
         job, = self.json("sharp", "trees")
         root = next(sw["name"] for sw in job["switches"] if not sw["parent"])
@@ -106,8 +107,8 @@ class SharpCase(CliCase):
         self.works(hosts, "time", "1024", "5")
 
     def repairs(self, hosts, is_lost, without=None):
-        """The next job has a tree without what was lost, and all is free after it, but for a switch
-        that nobody can ask."""
+        """Checks that the next job has a tree without the lost cable or switch, and that all
+        resources are free after it, except at a switch that cannot be asked."""
         self.assertTrue(wait_until(lambda: self.json("sharp", "jobs") == [], LONG_S))
         ranks = self.starts(hosts)
         job, = self.json("sharp", "trees")
@@ -119,8 +120,8 @@ class SharpCase(CliCase):
         self.works(hosts, "time", "1024", "5")
 
     def soak(self, seconds, seed):
-        """Jobs one after the other, of any size and length, half of which lose a rank at any time.
-        The daemon that was there before must be there after, with nothing left of them."""
+        """Runs jobs one after the other, of any size and length, half of which lose a rank at
+        any time. The same daemon must still run afterwards, with nothing left of them."""
         random.seed(seed)
         self.ok("up", "--topology", "fat-tree", "--hosts", "8", "--radix", "4")
         daemon = self.daemon_pid()
@@ -135,22 +136,22 @@ class SharpCase(CliCase):
                 time.sleep(random.random() * 0.2)
                 random.choice(ranks).send_signal(signal.SIGKILL)
                 time.sleep(0.05)
-                for rank in ranks:  # Those that wait for a file of the dead wait for ever.
+                for rank in ranks:  # Ranks that wait for a file of the dead rank wait for ever.
                     rank.kill()
             for out, err, status in self.finish(ranks):
                 self.assertTrue(status == 0 or kills, f"seed {seed}: {out}{err}\n{self.log()}")
         self.assertEqual(self.daemon_pid(), daemon)
         self.works(hosts, "time", "1024", "10")
         self.all_is_free()
-        # The command that started it may have been counted before.
+        # The command that started the daemon may have been counted before.
         self.assertTrue(wait_until(
             lambda: len(os.listdir(f"/proc/{daemon}/fd")) <= open_before, LONG_S),
             "descriptors stay open")
 
     def kills(self, count, seed):
         """Kills a member at any step of init, join, operations and leaving. The others end by
-        themselves, by a documented error, or wait for a file that the dead would have written; then
-        the switches are free again, and the next job works."""
+        themselves, by a documented error, or wait for a file that the dead member would have
+        written; then the switches are free again, and the next job works."""
         random.seed(seed)
         hosts = [f"h{i}" for i in range(4)]
         for number in range(count):
@@ -159,7 +160,8 @@ class SharpCase(CliCase):
             time.sleep(random.random() * 0.4)
             random.choice(ranks).send_signal(signal.SIGKILL)
             wait_until(lambda: any(rank.poll() is not None for rank in ranks), 10)
-            # Whoever is inside a call comes out of it; who waits for a file of the dead does not.
+            # A rank inside a call returns from it; a rank that waits for a file of the dead rank
+            # does not.
             wait_until(lambda: all(rank.poll() is not None for rank in ranks), 0.5)
             for rank in ranks:
                 rank.kill()
@@ -169,7 +171,8 @@ class SharpCase(CliCase):
         self.works(hosts, "time", "1024", "5")
 
     def all_is_free(self, without=None):
-        """Resources are back: a daemon hears of the end of a process a while after it."""
+        """Waits until resources are free: a daemon hears of the end of a process a while after
+        it."""
         self.assertTrue(wait_until(lambda: self.is_free(without), LONG_S),
                         self.softib("sharp", "status").stdout)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Preloaded, sets the wall clock of one program: the file that SHIFTED_CLOCK names has the seconds
-// by which it is wrong. All other clocks stay as they are.
+// A preloaded library that sets the wall clock of one program: the file that SHIFTED_CLOCK names
+// has the seconds to add. All other clocks stay as they are.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -82,7 +82,7 @@ class UpAndDown(CliCase):
         self.assertIn("no fabric 'one' is up (up: two)", down.stderr)
 
     def test_progress_shows_on_a_terminal_alone(self):
-        hosts = 2000 if SANITIZED else 12000  # Enough to wait for.
+        hosts = 2000 if SANITIZED else 12000  # Enough hosts that the start takes a while.
         words = ["up", "--hosts", str(hosts), "--topology", "fat-tree", "--radix", "64"]
         master, slave = os.openpty()
         with subprocess.Popen([SOFTIB, *words], env=self.env, stdout=subprocess.DEVNULL,
@@ -97,7 +97,7 @@ class UpAndDown(CliCase):
         os.close(master)
         self.assertEqual(up.returncode, 0)
         self.assertIn(f"fabric default: bringing up {hosts} hosts …", shown.decode())
-        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])  # And is gone when it is up.
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])  # The line is gone when the fabric is up.
         self.ok("down")
         self.assertEqual(self.softib(*words).stderr, "")
 
@@ -350,7 +350,7 @@ class Usage(CliCase):
 
 
 class EveryCommand(CliCase):
-    """What holds for each command, also for one that comes tomorrow."""
+    """Rules that hold for every command, also for future ones."""
 
     def completed(self, *words):
         return [line.split("\t")[0] for line in self.ok("__complete", *words).splitlines()[:-1]]
@@ -358,7 +358,7 @@ class EveryCommand(CliCase):
     known = []
 
     def commands(self):
-        """All, with their actions: a value that has a help of its own is one."""
+        """Returns all commands, with their actions: a value that has a help of its own is an action."""
         if not self.known:
             for name in self.completed(""):
                 self.known.append((name,))
@@ -368,7 +368,7 @@ class EveryCommand(CliCase):
         return self.known
 
     def some(self):
-        """All; with a sanitizer, which takes six times as long to start, every third."""
+        """Returns all commands; with a sanitizer, which takes six times as long to start, every third."""
         return self.commands()[::3 if SANITIZED else 1]
 
     def test_all_are_found(self):

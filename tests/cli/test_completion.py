@@ -11,7 +11,7 @@ import unittest
 from cli_case import SOFTIB, TIMEOUT_S, CliCase
 
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
-# A stand-in for what bash does with the line: words, cut at ':' and '=', and the last one's place.
+# A stand-in for what bash does with the line: it cuts words at ':' and '=', and finds the last one's place.
 BASH = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _softib softib; printf "%s\\n" "${COMPREPLY[@]}"'
 # The same of zsh; its functions that show values print them.
 ZSH = ('compadd() { local name=${@[-1]}; print -rl -- "${(@P)name}" }; _files() { print files "$@" }; '
@@ -35,7 +35,7 @@ class Completion(CliCase):
         return self.run_shell("bash", "--norc", "-c", BASH, str(PACKAGING / "softib.bash"), "softib", *words)
 
     def told(self, *words):
-        """What softib answers a shell: values, and of what kind they are."""
+        """The answers of softib to a shell: values, and their kind."""
         *values, kind = self.ok("__complete", *words).splitlines()
         return [value.split("\t")[0] for value in values], kind
 

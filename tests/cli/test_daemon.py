@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The daemon against the rest of the world: garbage, other users, its own death."""
+"""The daemon and its environment: garbage, other users, its own death."""
 
 import array
 import errno
@@ -80,7 +80,7 @@ class Client:
         return status, struct.unpack("=I", body)[0] if status == 0 else None, fds
 
     def closed(self):
-        """Whether the daemon closes, whatever it says before."""
+        """Returns whether the daemon closes the connection, whatever it answers before."""
         try:
             while self.socket.recv(8192) != b"":
                 pass
@@ -89,7 +89,7 @@ class Client:
         return True
 
     def status_of(self, data):
-        """Of the answer to these bytes."""
+        """Returns the status of the answer to these bytes."""
         self.socket.send(data)
         return HEAD.unpack(self.socket.recv(8192)[:HEAD.size])[2]
 
@@ -179,13 +179,13 @@ class Protocol(CliCase):
             statuses = [client.ask(MCAST_ATTACH, member(q, group, 0xC001))[0]
                         for q in range(1, 242)]
             self.assertEqual(statuses, [0] * 240 + [errno.ENOMEM])
-        with Client(self.fabric) as client:  # The members of a process go with it.
+        with Client(self.fabric) as client:  # The memberships of a process end with it.
             client.attach(b"h0")
             self.assertEqual(client.ask(MCAST_ATTACH, member(7, group, 0xC001))[0], 0)
 
     def test_process_slots_are_limited_and_come_back(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        # The daemon takes two descriptors for each.
+        # The daemon needs two descriptors for each process.
         if hard != resource.RLIM_INFINITY and hard < 10000:
             self.skipTest("too few descriptors")
         all_of_them = hard == resource.RLIM_INFINITY or hard > 2 * SLOTS + 1000
@@ -254,7 +254,7 @@ class OtherUsers(CliCase):
         self.ok("up")
         fabric = f"{self.dir}/default"
         self.assertEqual(self.attach_as(65534, fabric), errno.EACCES)
-        # Even with the doors open, the daemon looks at who knocks.
+        # Even with an accessible socket, the daemon checks the user of each connection.
         for path in (self.dir, fabric, f"{fabric}/softibd.sock"):
             os.chmod(path, 0o777)
         self.assertEqual(self.attach_as(65534, fabric), errno.EPERM)
@@ -264,7 +264,7 @@ class OtherUsers(CliCase):
 
     @staticmethod
     def attach_as(uid, fabric):
-        """The errno that an attach meets in a process of that user."""
+        """Returns the errno value of an attach in a process of that user."""
         pid = os.fork()
         if pid == 0:
             status = 0
@@ -371,7 +371,7 @@ class Versions(CliCase):
         return self.daemon_pid()
 
     def told_by_all(self):
-        """The sentence that every command has for the fabric."""
+        """Returns the sentence that every command prints about the fabric."""
         told = self.refused("status")
         for words in (("exec", "h0", "--", "true"), ("up",), ("topo",)):
             self.assertEqual(self.refused(*words), told)
@@ -414,7 +414,8 @@ class Versions(CliCase):
         self.ok("status")
 
     def test_daemon_that_answers_in_another_version(self):
-        """Another one in all but its files: it reads, and closes or answers in its own words."""
+        """A daemon of another version in all but its files: it reads, and closes or answers in its own
+        format."""
         for answer in (None, message(OBSERVE, version=1)):
             self.ok("up")
             os.unlink(f"{self.dir}/default/softibd.sock")
@@ -466,7 +467,7 @@ class Descriptors(CliCase):
         # One is enough to load libraries and to connect, but the arena is another.
         told = self.refused("status", preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_NOFILE, (4, 4)))
-        # A sanitizer without descriptors has more to say.
+        # A sanitizer without descriptors prints more.
         self.assertIn("softib: cannot ask for fabric 'default': Too many open files; "
                       "this process may open no more (ulimit -n)", told)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What softib serve tells the page of a running fabric, compared with the command line."""
+"""What softib serve tells the web page about a running fabric, compared with the command line."""
 
 import json
 import re
@@ -32,7 +32,7 @@ class Explore(CliCase):
         self.token = self.server.stdout.readline().split()[1]
 
     def ask(self, path, method="GET", body=None):
-        """Returns the status, and the answer's bytes."""
+        """Returns the status, and the bytes of the answer."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
             self.url + path, method=method, data=data,

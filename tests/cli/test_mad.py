@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Management datagrams to the daemon: whatever a program sends is answered or refused."""
+"""Management datagrams to the daemon: everything that a program sends is answered or refused."""
 
 import errno
 import os
@@ -72,7 +72,7 @@ class Mads(CliCase):
         route = struct.pack(">QHH", 0, 0xFFFF, 0xFFFF)  # M_Key, DrSLID, DrDLID.
         self.assertEqual(self.mad_status(
             (header(mgmt_class=0x81, version=1) + route).ljust(256, b"\0"), qpn=0, lid=0xFFFF), 0x800C)
-        # A class that nobody on that host knows.
+        # A class that no service on that host has.
         self.assertEqual(self.mad_status(header(mgmt_class=9, version=1).ljust(256, b"\0"), lid=2), 0x000C)
         # No record matches: an answer of the SA, not of the transport.
         self.assertEqual(self.mad_status(header(attribute=0x31).ljust(256, b"\0")), 0x0300)
@@ -84,7 +84,7 @@ class Mads(CliCase):
                       {"pkey_index": 1}, {"pkey_index": 60000}):
             status, frame, reply = self.ask(mad, **wrong)
             self.assertEqual((status, frame[0], reply), (errno.ETIMEDOUT, 7, mad), wrong)
-        # Nobody answers an answer.
+        # An answer gets no answer.
         self.assertEqual(self.ask(header(method=0x81).ljust(256, b"\0"))[0], errno.ETIMEDOUT)
 
     def test_link_that_is_down_carries_no_mad(self):
@@ -108,7 +108,7 @@ class Mads(CliCase):
         answered = 0
         for number in range(MADS):
             mad = bytearray(random.randbytes(256))
-            if number % 2:  # Half of them reach the SA's records.
+            if number % 2:  # Half of the MADs reach the records of the SA.
                 mad[:4] = 1, 3, 2, random.choice((0x01, 0x02, 0x15))
                 mad[16:18] = 0, 0x38
                 mad[24:44] = bytes(20)  # One packet, no SM_Key: a wrong one gets no answer.

@@ -18,7 +18,7 @@ FOUND = [mpi for mpi in RANK if shutil.which(f"mpirun.{mpi}")]
 
 class Mpirun(CliCase):
     def without_mpi(self):
-        """An environment in which PATH leads to a shell and to no mpirun."""
+        """Returns an environment in which PATH leads to a shell and to no mpirun."""
         folder = tempfile.TemporaryDirectory(prefix="softib-path-")
         self.addCleanup(folder.cleanup)
         os.symlink("/bin/sh", pathlib.Path(folder.name, "sh"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""--sm opensm: who manages the fabric, and that the manager lives and ends with it."""
+"""--sm opensm: which manager the fabric has, and that OpenSM starts and ends with it."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ softib_test.need_programs("opensm", "sminfo")
 
 class OpenSm(CliCase):
     def managers(self):
-        """Pids of this test's opensm."""
+        """Returns the pids of this test's opensm."""
         def is_opensm(pid):
             try:
                 return pathlib.Path(f"/proc/{pid}/comm").read_text() == "opensm\n"

@@ -126,7 +126,7 @@ class Clients(ServeCase):
         return streams
 
     def read_all(self, streams, texts, until):
-        """Reads what comes until a condition holds for all of them."""
+        """Reads until a condition holds for all clients."""
         with selectors.DefaultSelector() as ready:
             for stream in streams:
                 ready.register(stream, selectors.EVENT_READ)
@@ -204,7 +204,8 @@ class Faults(ServeCase):
         self.assertEqual(self.seen()[:len(before)], before, "what was written stays")
 
     def committed(self):
-        """The seconds of which the database holds a sample, by SQLite instead of by a server."""
+        """Returns the seconds for which the database has a sample, read by SQLite instead of by
+        a server."""
         history = pathlib.Path(self.dir, "default", "telemetry", "history.db")
         if not history.exists():
             return []
@@ -216,7 +217,7 @@ class Faults(ServeCase):
                 return []
 
     def sampler(self):
-        """The process that holds the lock; None while the file is being written."""
+        """Returns the process that holds the lock; None while the file is being written."""
         lock = pathlib.Path(self.dir, "default", "telemetry", "lock")
         text = lock.read_text() if lock.exists() else ""
         return int(text) if text.endswith("\n") else None
@@ -225,7 +226,8 @@ class Faults(ServeCase):
         self.ok("up", "--hosts", "2", "--telemetry")
         self.assertTrue(wait_until(lambda: len(self.committed()) > 1, 60), "nothing is sampled")
         pid = self.sampler()
-        os.kill(pid, signal.SIGSTOP)  # It commits no more, so that the gap is more than a second.
+        # The process commits no more, so that the gap is more than a second.
+        os.kill(pid, signal.SIGSTOP)
         before = self.committed()
         self.assertTrue(wait_until(lambda: time.time() > before[-1] + 3))
         os.kill(pid, signal.SIGKILL)
@@ -315,7 +317,7 @@ class Faults(ServeCase):
         self.assertTrue(wait_until(restored))
         self.assertIn("0x5", self.get("/ufmRest/resources/pkeys"))
         self.end()
-        self.serve("--allow-control")  # Nor does another server forget it.
+        self.serve("--allow-control")  # Another server does not forget it either.
         self.assertEqual([one["name"] for one in self.get("/ufmRest/app/unhealthy_ports")], [port])
 
 
@@ -356,7 +358,7 @@ class Simulations(ServeCase):
             self.start([SOFTIB, "sim", *endless, "--serve", "--port", "0"])
             self.assertTrue(wait_until(lambda: self.get("/api/v1/fabric")["number"] > 2))
             self.assertEqual([name[:15] for name in os.listdir(scratch)], ["softib-history-"])
-            self.server.send_signal(signal.SIGINT)  # Ends the run with what it has.
+            self.server.send_signal(signal.SIGINT)  # Ends the run with the results so far.
             said = []
             while not said or "simulation is over" not in said[-1]:
                 said.append(self.server.stdout.readline())

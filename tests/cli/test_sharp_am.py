@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""softib up --am none: the aggregation manager is a program on a host's port, and programs of all
-hosts have their trees from it."""
+"""softib up --am none: the aggregation manager is a program on a host's port, and programs of
+all hosts get their trees from it."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ class SharpAm(SharpCase):
                 *words)
 
     def start_manager(self, host, *words):
-        """Returns it when it knows the nodes."""
+        """Starts the manager. Returns it when it knows the nodes."""
         manager = subprocess.Popen([SOFTIB, "am", host, *words], env=self.env,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(manager.communicate)
@@ -85,7 +85,7 @@ class SharpAm(SharpCase):
         for out, err, status in self.finish(ranks):
             self.assertEqual(status, 3, out + err)
         self.start_manager("h3")
-        self.all_is_free()  # The next one cleans up.
+        self.all_is_free()  # The next manager cleans up.
         self.works(HOSTS, "time", "1024", "3")
 
     @unittest.skipUnless(OPENSM, "opensm is not installed")

@@ -13,7 +13,7 @@ SOAK_S = float(os.environ.get("SOFTIB_SHARP_SOAK", "60"))
 
 class SharpLong(SharpCase):
     def words_of(self, host):
-        """What its port has sent and received, in units of 4 bytes."""
+        """Returns what the host's port has sent and received, in units of 4 bytes."""
         counters = "/sys/class/infiniband/mlx5_0/ports/1/counters/"
         return [int(self.ok("exec", host, "--", "cat", counters + name))
                 for name in ("port_xmit_data", "port_rcv_data")]

@@ -18,7 +18,7 @@ BYTES = 65536
 
 
 def packets_of(path):
-    """The packets of a bare capture."""
+    """Returns the packets of a bare capture."""
     with open(path, "rb") as file:
         data = file.read()
     at, packets = 24, []
@@ -88,7 +88,7 @@ class SharpPackets(SharpCase):
         self.loses_a_switch(HOSTS)
 
     def test_a_cable_that_loses_everything_ends_the_job_and_no_member_waits(self):
-        """No manager sees it: the connections of the switches give up."""
+        """A bad cable that no manager sees: the connections of the switches give up."""
         self.ok("up", *TREE)
         ranks = self.starts(HOSTS)
         job, = self.json("sharp", "trees")

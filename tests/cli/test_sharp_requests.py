@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members of SHARP jobs that say anything at any time, scribble over what they share and vanish:
-the daemon serves on, and everything they had is free again."""
+"""Members of SHARP jobs that send any request at any time, overwrite the memory that they share,
+and vanish: the daemon goes on, and everything they had is freed."""
 
 import os
 import random
@@ -16,11 +16,11 @@ CREATE_JOB, JOIN_JOB, START_JOB, CREATE_GROUP, JOIN_GROUP, START_GROUP, MAP_GROU
     LEAVE_GROUP, LEAVE_JOB = range(1, 11)
 COMMANDS = int(os.environ.get("SOFTIB_SHARP_COMMANDS", "6000"))
 HOSTS = 8
-LONG_S = 120  # More than anything takes on a machine that has other work.
+LONG_S = 120  # Longer than anything takes on a machine that has other work.
 
 
 class Job:
-    """Its members' commands, in the order in which libsharp_coll says them."""
+    """A job with its members' requests, in the order in which libsharp_coll sends them."""
 
     def __init__(self, fabric, size):
         self.clients = [Client(fabric) for _ in range(size)]
@@ -61,11 +61,12 @@ class SharpRequests(CliCase):
                 "--data-path", self.path)
         self.helpers = [helper["pid"] for helper in self.json("status")["health"]["helpers"]]
         self.fabric = f"{self.dir}/default"
-        # Descriptors are counted below: the daemon watches each helper from when it has attached.
+        # Descriptors are counted below: the daemon watches each helper process once it has
+        # attached.
         self.assertTrue(wait_until(lambda: self.watched() == len(self.helpers), LONG_S))
 
     def watched(self):
-        """Processes whose end the daemon waits for."""
+        """Returns the processes whose end the daemon waits for."""
         folder = f"/proc/{self.daemon_pid()}/fd"
         found = 0
         for name in os.listdir(folder):
@@ -76,7 +77,7 @@ class SharpRequests(CliCase):
         return found
 
     def daemon(self):
-        """Which it is, and how many descriptors it has open."""
+        """Returns the daemon's pid, and how many descriptors it has open."""
         pid = self.daemon_pid()
         return pid, len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -89,14 +90,14 @@ class SharpRequests(CliCase):
         self.assertEqual(self.daemon_pid(), before[0])
         self.assertEqual([helper["pid"] for helper in self.json("status")["health"]["helpers"]],
                          self.helpers)
-        # The command that started it may have been counted before.
+        # The command that started the daemon may have been counted before.
         self.assertTrue(wait_until(lambda: self.daemon()[1] <= before[1], LONG_S),
                         "descriptors stay open")
 
     def scribble(self, file):
         with self.assertRaises(OSError):  # It would end the daemon by SIGBUS.
             os.ftruncate(file, 0)
-        end = os.fstat(file).st_size  # There members post their turns on the packet path.
+        end = os.fstat(file).st_size  # On the packet path members post their turns there.
         at = random.choice((0, 64, 4096, end - 4096, end - 8192))
         os.pwrite(file, os.urandom(random.choice((64, 4096))), at)
         if self.path == "packet":

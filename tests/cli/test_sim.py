@@ -21,7 +21,7 @@ TREE = ("--topology", "fat-tree", "--hosts", "32", "--radix", "8", "--engine", "
 
 
 class Page(html.parser.HTMLParser):
-    """The elements of a page, and what it would load."""
+    """The elements of a page, and the files that it would load."""
 
     def __init__(self, text):
         super().__init__()
@@ -238,7 +238,7 @@ class Sim(CliCase):
         shares = [loss["mean_share"] for loss in said["worst_cables"]]
         self.assertEqual(shares, sorted(shares))
         self.assertLessEqual(shares[0], said["mean_share_before"])
-        # Whoever loses a leaf loses its hosts.
+        # A lost leaf takes its hosts with it.
         self.assertTrue(said["worst_switches"][0]["lost"].startswith("leaf"))
         self.assertGreater(said["worst_switches"][0]["unreachable_flows"], 0)
         text = self.ok("sim", "whatif", *TREE, "--size", "100kB", "--fail-link", "leaf0:5")
@@ -288,7 +288,7 @@ class Sim(CliCase):
             "--engine", "dor", "--adaptive"))
 
     def test_ctrl_c_ends_with_the_results_so_far(self):
-        # More than anybody waits for.
+        # Longer than a test would wait.
         process = subprocess.Popen([SOFTIB, "sim", "--hosts", "8", "--size", "100GB", "--json"],
                                    env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)

@@ -61,7 +61,7 @@ class Parallel(CliCase):
         done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         said = json.loads(done.stdout)
-        # What the run cost; everything else is what it showed.
+        # The cost of the run; everything else must be equal.
         del said["cpu_seconds"], said["events"]
         return said
 

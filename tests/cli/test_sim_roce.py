@@ -21,7 +21,7 @@ class SimRoce(CliCase):
         return {variant["name"]: variant for variant in said["variants"]}
 
     def victim(self, *arguments):
-        """What h16 got on its way past the incast to h0, in Gb/s."""
+        """Returns the rate of h16 past the incast to h0, in Gb/s."""
         said = self.json("sim", str(EXAMPLES / "roce.toml"), *arguments)
         traffic = said["traffic"][1]
         return traffic["message_gbps"]["mean"] if traffic["delivered"] else 0, said

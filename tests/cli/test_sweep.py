@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""softib sim --sweep: all points, what is done is not done again, parts, errors with a remedy."""
+"""softib sim --sweep: all points are simulated once, parts add up, and errors come with a
+remedy."""
 
 import csv
 import json
@@ -35,7 +36,7 @@ class Sweep(CliCase):
         return str(path)
 
     def sweep(self, *words, **kwargs):
-        """Runs it in the folder, with the points as CSV; returns the rows."""
+        """Runs the sweep in the folder, with the points as CSV. Returns the rows."""
         self.ok("sim", "--sweep", *words, "--csv", "points.csv", cwd=self.folder, **kwargs)
         return self.rows()
 
@@ -44,7 +45,7 @@ class Sweep(CliCase):
             return list(csv.DictReader(file))
 
     def stored(self, name="s.db"):
-        """Number and hash of all rows of a database."""
+        """Returns number and hash of all rows of a database."""
         base = sqlite3.connect(self.folder / name)
         found = base.execute("SELECT number, log_hash FROM points ORDER BY number").fetchall()
         base.close()
@@ -85,13 +86,13 @@ class Sweep(CliCase):
         name = self.write(SMALL)
         first = self.sweep(name)
         self.assertEqual(self.sweep(name), first)  # CPU seconds too.
-        # One value more: only its points are new.
+        # With one value more, only its points are new.
         more = self.sweep(self.write(SMALL.replace("16]", "16, 32]")))
         self.assertEqual(len(more), 16)
         old = {(row["hosts"], row["size"], row["seed"]): row["cpu_seconds"] for row in first}
         again = {(row["hosts"], row["size"], row["seed"]): row["cpu_seconds"] for row in more}
         self.assertEqual({key: again[key] for key in old}, old)
-        # Another flag, or another base: other points.
+        # Another flag, or another base, makes other points.
         other = self.sweep(name, "--mtu", "1024")
         self.assertNotEqual(self.results(other), self.results(more))
 
@@ -132,7 +133,7 @@ class Sweep(CliCase):
         slow = self.write('[vary]\nseed = [1, 2]\nhosts = [8]\nsize = ["100GB"]\n')
         process = subprocess.Popen([SOFTIB, "sim", "--sweep", slow], env=self.env, cwd=self.folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        # Its own process, and one for a point.
+        # The process of the sweep, and one for a point.
         self.assertTrue(wait_until(lambda: len(self.processes()) >= 2))
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)

@@ -22,7 +22,7 @@ SMALL = ("--cluster", "hgx-h200:4")
 
 
 def messages_of(text):
-    """Bytes by pair of ranks in a GOAL file, as its sends say and as its receives do."""
+    """Returns bytes by pair of ranks in a GOAL file, as its sends say and as its receives say."""
     sent, received, rank = {}, {}, None
     for line in text.splitlines():
         if found := re.match(r"rank (\d+) {", line):
@@ -160,7 +160,8 @@ class Trace(CliCase):
 
     @unittest.skipUnless(shutil.which("ib_write_bw"), "perftest is not installed")
     def test_a_live_job_is_recorded_as_its_ports_counted(self):
-        """perftest between two hosts: bytes by pair are what ports counted, without headers."""
+        """perftest between two hosts: the recorded bytes by pair are what ports counted, without
+        headers."""
         trace = self.out / "live.goal"
         self.ok("up", "rec", "--hosts", "2")
         server = f"{SOFTIB} exec -f rec h0 -- ib_write_bw -n 1000 -s 8192 -p 18999"
@@ -177,7 +178,7 @@ class Trace(CliCase):
         self.assertIn(1000 * 8192, sent.values())
         counted = self.ok("exec", "-f", "rec", "h1", "--", "perfquery", "-x")
         words = int(re.search(r"PortXmitData:\.*(\d+)", counted)[1])
-        # Headers of packets are what is more.
+        # The difference is the headers of packets.
         self.assertAlmostEqual(words * 4 / (1000 * 8192), 1, delta=0.02)
         played = self.json("trace", "run", str(trace), "--cluster", "hgx-h200:2",
                            "--per-node", "1")
@@ -186,7 +187,7 @@ class Trace(CliCase):
 
     @unittest.skipUnless(MPI_CHECK.exists(), "Open MPI was not found when softib was built")
     def test_an_mpi_job_is_recorded_and_becomes_one_of_thousands(self):
-        """Open MPI over UCX, with a rank on each of four hosts; its copies send as much."""
+        """Open MPI over UCX, with a rank on each of four hosts; scaled copies send as much."""
         trace = self.out / "mpi.goal"
         self.ok("up", "rec", "--hosts", "4")
         self.ok("trace", "record", "-o", str(trace), "--", str(SOFTIB), "mpirun", "-f", "rec",
@@ -210,7 +211,8 @@ class Trace(CliCase):
             rank["compute_us"] for rank in scaled["jobs"][0]["ranks"]))
 
     def test_any_run_is_exported(self):
-        """What sim, plan collective and plan train send is played again, with the same bytes."""
+        """Messages that sim, plan collective and plan train export can be played again, with the
+        same bytes."""
         goal, ranks = self.out / "run.goal", self.out / "ranks"
         ranks.mkdir()
         files = ("--export", f"goal={goal}", "--export", f"chakra={ranks / 'run.et'}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of packets on cables share: softib capture, and what is in its files."""
+"""What the tests of packets on cables share: softib capture, and the content of its files."""
 
 import pathlib
 import signal
@@ -19,7 +19,7 @@ def expect(condition, text):
 
 
 class Capture:
-    """softib capture while the block runs."""
+    """Runs softib capture while the block runs."""
 
     def __init__(self, fabric, file, *words):
         self.fabric, self.file, self.words = fabric, file, words
@@ -38,7 +38,7 @@ class Capture:
 
 
 def packets_of(file):
-    """The packets of a capture, from LRH to VCRC."""
+    """Returns the packets of a capture, from LRH to VCRC."""
     data = pathlib.Path(file).read_bytes()
     at = PCAP_HEADER
     while at < len(data):
@@ -50,7 +50,7 @@ def packets_of(file):
 
 
 def icrc_is_right(packet):
-    """Computed as the specification says, with zlib's CRC-32 instead of ours."""
+    """Returns the ICRC as the specification says, computed with zlib's CRC-32 instead of ours."""
     masked = bytearray(packet[:-ICRC - VCRC])
     has_grh = packet[1] & 3 == 3
     if has_grh:

@@ -36,7 +36,7 @@ def cases_of(name):
 
 
 def groups(title, name):
-    """A row per group of cases."""
+    """Returns a row per group of cases."""
     cases = cases_of(name)
     titles = collections.defaultdict(list)
     for case in cases:
@@ -49,7 +49,7 @@ def groups(title, name):
 
 
 def programs(title, name):
-    """A row per program and options; a column per fabric."""
+    """Returns a row per program and options, with a column per fabric."""
     cases = cases_of(name)
     fabrics = list(dict.fromkeys(case["group"] for case in cases))
     rows = collections.defaultdict(dict)

@@ -45,7 +45,7 @@ class Sender:
         self.own_gid = struct.pack("=QQ", self.port.gid_prefix, self.port.port_guid)
 
     def ask(self, mgmt_class, version, method, attribute, modifier, rest, lid, qpn, qkey):
-        """Sends, and gives back the whole answer."""
+        """Sends the MAD. Returns the whole answer."""
         agent = self.umad.umad_register(self.portid, mgmt_class, version, 0, None)
         header = struct.pack(">BBBBHHQHHI", 1, mgmt_class, version, method, 0, 0, 0x1234, attribute, 0, modifier)
         mad = (header + rest).ljust(256, b"\0")

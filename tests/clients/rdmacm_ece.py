@@ -35,7 +35,7 @@ def address_of(host, port):
 
 
 def expect(channel, wanted):
-    """The next event: its id and status."""
+    """Returns id and status of the next event."""
     event = ctypes.c_void_p()
     checked(LIBRARY.rdma_get_cm_event(channel, ctypes.byref(event)))
     of, _, kind, status = struct.unpack("=QQIi", ctypes.string_at(event.value, 24))
@@ -56,7 +56,7 @@ def expect_ece(of, vendor, options):
 
 
 def parameters(qpn):
-    """A rdma_conn_param with nothing but a queue pair's number."""
+    """Returns a rdma_conn_param with nothing but a queue pair's number."""
     return struct.pack("=QBBBBBBBxI4x", 0, 0, 0, 0, 0, 7, 7, 0, qpn)
 
 

@@ -22,7 +22,8 @@ def gid_of(address):
 
 
 def icrc(source, destination, body, ident, source_port=PORT):
-    """Of the packet from its BTH to its padding; what may change on the way counts as ones."""
+    """Returns the ICRC of the packet from its BTH to its padding; fields that may change on the way count
+    as ones."""
     total = 20 + 8 + len(body) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, total, ident, 0x4000, 0xFF, 17, 0xFFFF,
                      ipaddress.ip_address(source).packed, ipaddress.ip_address(destination).packed)
@@ -46,7 +47,7 @@ class Peer:
         self.socket.close()
 
     def receive(self):
-        """The payload of the next packet, and who sent it."""
+        """Returns the payload of the next packet, and its sender."""
         datagram, (source, port) = self.socket.recvfrom(65536)
         assert port == PORT, f"from port {port}"
         body, check = datagram[:-4], datagram[-4:]
@@ -58,7 +59,8 @@ class Peer:
         return body[BTH_DETH:len(body) - pad], source, source_qpn & 0xFFFFFF
 
     def send(self, address, qpn, payload, spoil=b"\0\0\0\0", ident=0):
-        """`ident`: what the check sum is made with; the kernel writes 0, and nobody sees it."""
+        """Sends a packet. `ident` is the Identification that its ICRC covers; the kernel writes 0, which
+        no receiver sees."""
         pad = -len(payload) % 4
         body = struct.pack(">BBHIIII", UD_SEND_ONLY, pad << 4, 0xFFFF, qpn, 0, QKEY, QPN)
         body += payload + bytes(pad)

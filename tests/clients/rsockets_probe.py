@@ -43,7 +43,7 @@ async def ask(host, port):
 
 
 def reuse_numbers(host, port):
-    """A descriptor that the C library closed by itself is a file's next."""
+    """The number of a descriptor that the C library closed by itself is reused for a file."""
     libc = ctypes.CDLL(None)
     libc.fdopen.restype = ctypes.c_void_p
     number = socket.create_connection((host, int(port))).detach()
@@ -53,7 +53,7 @@ def reuse_numbers(host, port):
 
 
 def ask_after_children(host, port):
-    """Children that close everything they inherit leave the connection to their parent."""
+    """Children that close every inherited descriptor do not end the parent's connection."""
     reuse_numbers(host, port)
     with socket.create_connection((host, int(port))) as connection:
         child = os.fork()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of softib serve's clients share: a server of a fabric, and who asks it."""
+"""What the tests of softib serve's clients share: a server of a fabric, and requests to it."""
 
 import json
 import re
@@ -13,7 +13,7 @@ PATIENCE_S = 60
 
 
 def fetch(url, method="GET", body=None, headers=None):
-    """Returns the text of an answer; anything but success is a failure."""
+    """Returns the text of an answer; any status but success is a failure."""
     data = None if body is None else json.dumps(body).encode()
     headers = {**({"Content-Type": "application/json"} if data else {}), **(headers or {})}
     request = urllib.request.Request(url, method=method, data=data, headers=headers)
@@ -25,7 +25,7 @@ def fetch(url, method="GET", body=None, headers=None):
 
 
 def until(what, condition, timeout_s=PATIENCE_S):
-    """Waits for a condition, and returns what it gave."""
+    """Waits until a condition is true. Returns its value."""
     end = time.monotonic() + timeout_s
     while True:
         try:
@@ -40,7 +40,7 @@ def until(what, condition, timeout_s=PATIENCE_S):
 
 
 class Server:
-    """softib serve of a fabric, on a port that was free."""
+    """A softib serve of a fabric, on a port that was free."""
 
     def __init__(self, fabric, *flags):
         argv = [fabric.softib, "serve", "-f", fabric.name, "--port", "0", *flags]

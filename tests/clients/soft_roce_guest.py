@@ -39,7 +39,7 @@ while read -r line; do eval "$line"; echo {done} $?; done
 
 
 def root_with_kernel():
-    """The folder with boot/ and lib/modules/ of a kernel that has rdma_rxe, and its version."""
+    """Returns the folder with boot/ and lib/modules/ of a kernel that has rdma_rxe, and its version."""
     for root in filter(None, (os.environ.get("SOFTIB_GUEST_ROOT"), "/")):
         for kernel in sorted(pathlib.Path(root, "boot").glob("vmlinuz-*"), reverse=True):
             version = kernel.name.removeprefix("vmlinuz-")
@@ -122,7 +122,7 @@ class Guest:
         shutil.copy(file, target)
 
     def module_files(self):
-        """In the order in which they load."""
+        """Returns the modules in the order in which they load."""
         if not pathlib.Path(self.root, "lib/modules", self.version, "modules.dep").exists():
             subprocess.run(["/sbin/depmod", "-b", self.root, self.version], check=True)
         listed = subprocess.run(["/sbin/modprobe", "-d", self.root, "-S", self.version,
@@ -135,7 +135,7 @@ class Guest:
         self.process.stdin.flush()
 
     def wait_for(self, pattern, timeout_s=120):
-        """Until it has printed this since the last answer."""
+        """Waits until the guest has printed this since the last answer."""
         end = time.monotonic() + timeout_s
         while not (match := re.search(pattern, self.text)):
             if time.monotonic() > end or self.process.poll() is not None:
@@ -145,7 +145,7 @@ class Guest:
         return match
 
     def answer(self, timeout_s=120):
-        """Status and output of the command that was started last."""
+        """Returns status and output of the command that was started last."""
         match = self.wait_for(rf"{DONE} (\d+)\r?\n", timeout_s)
         output, self.text = self.text[:match.start()], self.text[match.end():]
         return int(match[1]), output

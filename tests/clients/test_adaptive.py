@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our manager turns adaptive routing on by MADs: the switches of a live fabric then choose among
-their uplinks for datagrams, and only for these."""
+"""Our subnet manager turns adaptive routing on by MADs: the switches of a live fabric then
+choose among their uplinks for datagrams, and only for these."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def sent_up(fabric):
 
 
 def used(fabric, program):
-    """By how many uplinks of leaf0 a good part of the packets of a program went."""
+    """Returns the number of uplinks of leaf0 by which a good part of a program's packets went."""
     before = sent_up(fabric)
     despite_loss(lambda: fabric.pair("h3", "h0", lambda port: [
         program, "-d", "mlx5_0", "-p", str(port), "-n", str(PACKETS)]))

@@ -21,7 +21,7 @@ GET, RESPONSE, NODE_INFO, PORT_COUNTERS = 0x01, 0x81, 0x0011, 0x0012
 
 
 def dissected(file):
-    """By tshark: a tuple of FIELDS for each packet."""
+    """Returns a tuple of FIELDS for each packet, as tshark reads them."""
     words = [word for field in FIELDS for word in ("-e", f"infiniband.{field}")]
     lines = subprocess.run(["tshark", "-r", str(file), "-T", "fields", *words], capture_output=True, text=True,
                            check=True).stdout.splitlines()
@@ -29,7 +29,7 @@ def dissected(file):
 
 
 def captured(fabric, scratch, port, commands):
-    """What is on the cable at a port meanwhile, and nothing is wrong with it."""
+    """Returns the MADs on the cable at a port meanwhile; none of them may be wrong."""
     file = scratch / "mads.pcap"
     with Capture(fabric, file, port):
         for command in commands:
@@ -55,7 +55,7 @@ def subnet(fabric, scratch):
 
 
 def services(fabric, scratch):
-    """At the adapter's cable, and at the one that they come to."""
+    """MADs appear at the HCA's cable, and at the cable of their receiver."""
     for port in ("h0:1", "sw0:2"):
         found = captured(fabric, scratch, port, [["perfquery", "2", "1"]])
         both_ways(found, (1, 2), 1, QKEY, 0, (PERFORMANCE, PORT_COUNTERS))
@@ -64,7 +64,7 @@ def services(fabric, scratch):
 
 
 def elsewhere(fabric, scratch):
-    """A cable that they do not pass shows none of them."""
+    """A cable that the MADs do not pass shows none of them."""
     found = captured(fabric, scratch, "h2:1", [["perfquery", "2", "1"]])
     expect(not any(packet[6] == PERFORMANCE for packet in found), f"{found}")
 

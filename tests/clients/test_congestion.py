@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The distribution's congestion control tools, unmodified: ibccquery reads everything of adapters and
-switches, what ibccconfig writes is read back, and a key keeps strangers out. Tools of a class that no
-node has get a clean refusal."""
+"""The distribution's congestion control tools, unmodified: ibccquery reads all attributes of HCAs and
+switches, ibccquery reads back what ibccconfig writes, and a key keeps strangers out. Tools of a class that
+no node has get a clean refusal."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 HCA, SWITCH = 2, 5
 KEY = "0x1122334455667788"
 
-# What ibccquery shows of a fabric that nobody has configured: operation, LID, lines.
+# What ibccquery shows of a fabric that is not configured: operation, LID, lines.
 QUERIES = [
     ("ClassPortInfo", HCA, [r"ClassVersion:\.+2$", r"RespTimeVal:\.+16$"]),
     ("ClassPortInfo", SWITCH, [r"ClassVersion:\.+2$"]),
@@ -34,7 +34,7 @@ QUERIES = [
     ("Timestamp", HCA, [r"Timestamp:\.+\d+$"]),
     ("Timestamp", SWITCH, [r"Timestamp:\.+\d+$"]),
 ]
-# What they have not: a status, and no waiting.
+# Attributes that nodes do not have: they answer with a status, without a timeout.
 REFUSED = [
     f"ibccquery SwitchCongestionSetting {HCA}",
     f"ibccquery CACongestionSetting {SWITCH}",
@@ -80,7 +80,7 @@ def shows(fabric, line, lines):
 
 
 def refused(fabric, line):
-    """By a status that came back, and not because nobody answered."""
+    """The node refuses by a status, not by silence."""
     program, rest = line.split(" ", 1)
     result = tool(fabric, f"{program} -e {rest}")
     expect(not result.timed_out and result.status != 0, str(result))
@@ -94,7 +94,7 @@ def written(fabric, operation, lid, arguments, port, lines):
 
 
 def second_block(fabric):
-    """The table's other half, up to its last entry; a limit beyond it is refused."""
+    """The table's second half, up to its last entry; a limit beyond it is refused."""
     entries = " ".join(f"1:{64 + i}" for i in range(64))
     text = written(fabric, "CongestionControlTable", HCA, f"127 1 {entries}", "",
                    [r"CCTI_Limit:\.+127$", r"Entry:\.+127\nCCT_Shift:\.+1\nCCT_Multiplier:\.+127$"])
@@ -103,7 +103,7 @@ def second_block(fabric):
 
 
 def key(fabric, lid, operation, arguments, lines):
-    """With a key, only who gives it writes, sees it, and stops being counted."""
+    """With a key, only a requester that gives it can write, see it, and is not counted."""
     tool(fabric, f"ibccconfig CongestionKeyInfo {lid} {KEY} 1 0 0").check()
     before = tool(fabric, f"ibccquery {operation} {lid}").check().output
     stranger = tool(fabric, f"ibccconfig -t 200 {operation} {lid} {arguments}")

@@ -34,7 +34,7 @@ PLACES = {
 
 
 def asked(fabric, *words):
-    """What perfquery prints, by field."""
+    """Returns what perfquery prints, by field."""
     text = fabric.run("h0", ["perfquery", *words]).check().output
     return {name: int(value, 0)
             for name, value in re.findall(r"^(\w+):\.*(\w+)$", text, re.MULTILINE)}
@@ -79,7 +79,7 @@ def link_went_down(fabric):
         wait_state(fabric, "h1", "Active")
     seen = same_everywhere(fabric, "h1")["link_downed"]
     expect(seen == before + 2, f"went down {seen - before} times")
-    # The other end of the cable counts it too.
+    # The other end of the cable counts the packets too.
     ports = status(fabric, "-v")["switches"][0]["port_counters"]
     at_switch = asked(fabric, "-x", str(status(fabric)["switches"][0]["lid"]),
                       "2")["LinkDownedCounter"]
@@ -87,7 +87,7 @@ def link_went_down(fabric):
 
 
 def details(fabric):
-    """Why packets were in error at a switch's port is in the details of its agent, and in JSON."""
+    """The details of a switch port's PMA, and JSON, say why packets were in error."""
     lid = str(status(fabric)["switches"][0]["lid"])
     fabric.command("fault", "-f", fabric.name, "sw0:1", "--corrupt", "0.05").check()
     try:

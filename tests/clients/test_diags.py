@@ -22,7 +22,8 @@ ENGINES = ["minhop", "updn", "dnup", "ftree", "lash", "dfsssp", "nue"]
 
 
 def blocks(text):
-    """Node by node, without dates and without the vendor's ids, which a description does not have."""
+    """Returns the output node by node, without dates and without the vendor's ids, which a description
+    does not have."""
     text = "\n".join(line for line in text.splitlines() if not re.match("#|vendid=|devid=", line))
     return sorted(block.strip() for block in text.split("\n\n") if block.strip())
 
@@ -41,7 +42,7 @@ def counters_of(fabric, lid, port):
 
 
 def path_ports(fabric, source, destination):
-    """Switch ports of the way as ibtracert walks it: (lid, in port, out port)."""
+    """Returns the switch ports of the path as ibtracert walks it: (lid, in port, out port)."""
     output = fabric.run("h0", ["ibtracert", str(source), str(destination)]).check().output
     out = None
     hops = []
@@ -74,7 +75,7 @@ def datagram_counters(fabric, size, iterations):
 
 
 def counted_on_the_way(fabric, sent, acked, command):
-    """What a program of h3 sends to h0, and what comes back: words and packets, at every port."""
+    """Checks words and packets at every port, for what a program of h3 sends to h0 and what comes back."""
     forward, backward = path_ports(fabric, 4, 1), path_ports(fabric, 1, 4)
     places = {(4, 1), (1, 1), *((lid, p) for lid, a, b in forward + backward for p in (a, b))}
     before = {place: counters_of(fabric, *place) for place in places}
@@ -106,7 +107,7 @@ def all_ports(fabric):
 
 
 def multicast_counters(fabric, size, iterations):
-    """A tree of three switches: every port of it has each packet once, as a multicast packet."""
+    """A multicast tree of three switches: every port of it counts each packet once, as a multicast packet."""
     words = (8 + 40 + 12 + 8 + 4) // 4 + -(-size // 4)
     before = all_ports(fabric)
     fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p", str(port),
@@ -132,7 +133,7 @@ def multicast_counters(fabric, size, iterations):
 
 
 def killed_sender(fabric):
-    """A sender that dies at any instruction leaves every port of the way with the same numbers."""
+    """A sender that dies at any instruction leaves every port of the path with the same numbers."""
     hops = path_ports(fabric, 4, 1)
     reads = [((4, 1), "Xmit")]
     for lid, in_port, out_port in hops:

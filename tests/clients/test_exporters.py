@@ -17,7 +17,7 @@ from serving import Server, fetch, free_port, parse_metrics, start_judge, until
 from softib_test import THREE_HOPS, Fabric, Report, listening, need_programs
 from subnet import expect, pingpong
 
-# Metric of node_exporter: counter of ours, and how much of it is one there.
+# Metric of node_exporter: our counter, and the factor between them.
 NODE_METRICS = {
     "node_infiniband_port_data_transmitted_bytes_total": ("xmit_words", 4),
     "node_infiniband_port_data_received_bytes_total": ("rcv_words", 4),
@@ -54,7 +54,8 @@ def node_exporter_reads(fabric, folder):
         sent = status_counters(fabric, "h3")["xmit_words"]
         return found if sent else ["nothing was sent"]
 
-    until("the same numbers", lambda: not differences())  # They are written every five seconds.
+    # The files are written every five seconds.
+    until("the same numbers", lambda: not differences())
     shown = parse_metrics(fetch(f"http://127.0.0.1:{port}/metrics"))
     active = [key for key in shown if key[0] == "node_infiniband_state_id" and shown[key] == 4]
     expect(
@@ -76,7 +77,7 @@ def field_exporter_agrees(fabric, server, script):
     program.wait_until(lambda: listening(port), "listening")
     before = server.metrics("?exporter=cable")
     theirs = parse_metrics(fetch(f"http://127.0.0.1:{port}/metrics"))
-    time.sleep(0.2)  # Numbers that are asked for at once are the same numbers.
+    time.sleep(0.2)  # Numbers that are read at the same time are the same numbers.
     after = server.metrics("?exporter=cable")
     expect(theirs["infiniband_scrape_ok", ()] == 1, "it says that its scrape failed")
     downed = [

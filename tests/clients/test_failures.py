@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cables and switches fail and return at random under traffic. When it is quiet again the routes
-hold, no LID is another, and programs talk over every pair of hosts that is still connected."""
+"""Cables and switches fail and return at random under traffic. Afterwards the routes are sound, no LID has
+changed, and programs communicate over every pair of hosts that is still connected."""
 
 import pathlib
 import random
@@ -29,7 +29,7 @@ def lids(fabric):
 
 
 def switches(fabric):
-    """By name, but for the one on which the manager runs."""
+    """Returns the switches by name, except the one on which the subnet manager runs."""
     found = re.findall(r'^switchguid=0x([0-9a-f]+).*\nSwitch.*# "([^"]+)"',
                        fabric.run("h0", ["ibnetdiscover"]).check().output, re.MULTILINE)
     status = command(fabric, "sm", "status").output
@@ -53,7 +53,7 @@ def run(fabric, seed):
     names = switches(fabric)
     dead, pulled = set(), set()
     hosts = sorted({name.split()[0] for name, _ in before if re.match(r"h\d+ ", name)})
-    # Meanwhile two hosts talk, as far as they can, and a third looks at the fabric.
+    # Meanwhile two hosts communicate, as far as they can, and a third one reads the fabric.
     talk = f"ib_write_bw -d mlx5_0 -p {free_port()} -n 200 -s 65536"
     noise = [fabric.start(host, ["sh", "-c", f"while :; do {line} >/dev/null 2>&1; done"])
              for host, line in zip(hosts, (talk, f"{talk} localhost", "ibnetdiscover"))]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Alias GUIDs: what a program asks the subnet administration for stands in the port, and unmodified
-programs see it, find the port by it and use it."""
+"""Alias GUIDs: the port has those that a program requests from the SA, and unmodified programs see them,
+find the port by them and use them."""
 
 import os
 import pathlib
@@ -14,14 +14,14 @@ from subnet import expect, raw_mad
 
 # LIDs: hosts 1 to 4, then leaf0, leaf1, spine0, spine1.
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
-LID = 2  # Of h1, who gets the alias.
+LID = 2  # The LID of h1, which gets the alias.
 OWN = ["fe80::250:f71b:1000:0", "fe80::250:f71b:1000:100"]
 GUID, GID, SYSFS_GID = "0x02aa000000005eed", "fe80::2aa:0:0:5eed", "fe80:0000:0000:0000:02aa:0000:0000:5eed"
 INDEX = 3
 
 
 def shown(fabric, wanted):
-    """The port, the administration, sysfs and libibverbs agree on whether there is such a GUID."""
+    """Checks that the port, the SA, sysfs and libibverbs agree on whether the port has such a GUID."""
     for host, command, pattern in (
             ("h0", ["smpquery", "guidinfo", str(LID)], GUID[2:]),
             ("h0", ["saquery", "GUIDInfoRecord", str(LID)], GUID[2:]),
@@ -43,13 +43,13 @@ def given(fabric):
 
 
 def resolved(fabric):
-    """The way to the alias is the way to its port."""
+    """The path to the alias is the path to its port."""
     output = fabric.run("h0", ["saquery", "PR", "--sgid-to-dgid", f"{OWN[0]}-{GID}"]).check().output
     expect(re.search(rf"dgid\.+{GID}", output) and re.search(rf"dlid\.+{LID}$", output, re.MULTILINE), output)
 
 
 def used(fabric, program):
-    """The server says the GID at this index, the client sends there."""
+    """The server tells the GID at this index, and the client sends to it."""
     command = lambda port: [program, "-d", "mlx5_0", "-p", str(port), "-n", "100"]
     server, client = fabric.pair("h1", "h0", lambda port: [*command(port), "-g", "0"],
                                  server_args=("-g", str(INDEX)))

@@ -40,7 +40,7 @@ def addresses(folder):
 
 
 def path(fabric, lid):
-    """A path of the service is what the SA says when it is asked once more."""
+    """A path of the service equals the SA's answer to the same question."""
     result = fabric.run("h0", ["ib_acme", "-f", "l", "-s", "1", "-d", str(lid), "-v"])
     for line in (f"dlid: {lid}", "slid: 1", "pkey: 0xffff", "SA verification: success"):
         if line not in result.check().output:
@@ -48,7 +48,7 @@ def path(fabric, lid):
 
 
 def kept(fabric, lid):
-    """What it has found before it tells from memory."""
+    """The service returns paths that it has found before from its cache."""
     result = fabric.run("h0", ["ib_acme", "-f", "l", "-s", "1", "-d", str(lid), "-c"])
     if f"dlid: {lid}" not in result.check().output:
         raise Failure(str(result))

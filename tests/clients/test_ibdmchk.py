@@ -39,7 +39,7 @@ GOOD = [
 
 
 def ibdmchk(fabric, directory):
-    """What it says about what the switches hold now."""
+    """Returns what ibdmchk says about the tables that the switches hold now."""
     fabric.command("routes", "dump", "-f", fabric.name, directory).check()
     options = ["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs", "-c", "opensm-path-sl.dump",
                "-d", "opensm-sl2vl.dump"]

@@ -75,7 +75,7 @@ def softib(*words):
 
 
 def graph(*flags):
-    """Nodes and cables, whatever order they are in."""
+    """Returns nodes and cables, independent of their order."""
     data = json.loads(softib("topo", *flags, "--json"))
     nodes = {(n["name"], n["kind"], n["guid"], n["ports"]) for n in data["nodes"]}
     cables = {(frozenset([(c["a"], c["a_port"]), (c["b"], c["b_port"])]), c["generation"],
@@ -84,7 +84,8 @@ def graph(*flags):
 
 
 def dump_in_ibsim(netlist, folder):
-    """What ibnetdiscover prints about a netlist in ibsim. Both leave files where they stand."""
+    """Returns what ibnetdiscover prints about a netlist in ibsim. Both leave files in their working
+    directory."""
     env = dict(os.environ, IBSIM_SOCKNAME=f"softib-test-{os.getpid()}", LD_PRELOAD="")
     limits = ["-N", "4096", "-S", "1024", "-P", "65536"]
     simulator = Program(["env", "-C", folder, "ibsim", "-s", "-n", *limits, netlist],

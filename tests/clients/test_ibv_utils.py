@@ -60,7 +60,7 @@ def check_pingpong(program, args, result):
 
 
 def xsrq_many_clients(fabric, server, client):
-    """One server, three clients on one XRC shared receive queue."""
+    """One server and three clients on one XRC shared receive queue."""
     port = free_port()
     command = ["ibv_xsrq_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50"]
     programs = [fabric.start(server, command + ["-c", "3"])]
@@ -79,7 +79,7 @@ def show(fabric, host, command, *patterns):
 
 
 def one_device_only(fabric):
-    """A host sees its own HCA and nobody else's."""
+    """A host sees only its own HCA."""
     result = show(fabric, "h0", "ibv_devinfo -l", r"^1 HCA found:", r"^\s+mlx5_0$")
     guids = [re.search(r"node_guid:\s+(\S+)", fabric.run(host, ["ibv_devinfo"]).check().output)
              for host in ("h0", "h1")]
@@ -95,7 +95,7 @@ def unknown_device(fabric):
 
 
 def asyncwatch(fabric):
-    """It reports a port that goes down and comes back."""
+    """ibv_asyncwatch reports a port that goes down and comes back."""
     watch = fabric.start("h0", ["ibv_asyncwatch", "-d", "mlx5_0"])
     watch.wait_until(lambda: "async event FD" in watch.output(), "the first line")
     for state, number in (("down", 10), ("up", 9)):  # IBV_EVENT_PORT_ERR, _PORT_ACTIVE
@@ -110,7 +110,7 @@ def asyncwatch(fabric):
 
 
 def information(report, fabric):
-    """The programs that only look."""
+    """The programs that only read."""
     def case(title, action):
         report.case("ibverbs-utils", title, action)
 

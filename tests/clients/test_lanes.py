@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Service levels on the packet path: the manager's tables say which lane a queue pair's packets take
-at its adapter and behind each switch, also when they change, and ports count by service level."""
+"""Service levels on the packet path: the tables of the subnet manager say which lane a queue pair's
+packets take at its HCA and behind each switch, also when the tables change, and ports count by service
+level."""
 
 import os
 import pathlib
@@ -14,14 +15,14 @@ from captures import Capture, expect, packets_of, write_bw
 from softib_test import Fabric, Report, free_port, listening, need_programs
 from subnet import raw_mad
 
-# Service level 1 takes lane 5, level 2 none, the others lane 0.
+# Service level 1 has lane 5, service level 2 none, the others lane 0.
 FLAGS = ("--hosts", "2", "--qos", "--sl2vl", "0,5,15,0")
 VL15 = 15
 BYTES, WRITES = 65536, 20
 
 
 def levels_and_lanes(file):
-    """Of all packets that programs sent."""
+    """Returns service level and lane of all packets that programs sent."""
     return {(packet[1] >> 4, packet[0] >> 4) for packet in packets_of(file) if packet[0] >> 4 != VL15}
 
 
@@ -30,7 +31,7 @@ def write_with(fabric, level):
 
 
 def taken(fabric, scratch):
-    """At an adapter's cable and behind the switch."""
+    """Checks the lanes at an HCA's cable and behind the switch."""
     for port in ("h0:1", "sw0:2"):
         for level, lane in ((0, 0), (1, 5), (3, 0)):
             file = scratch / "lanes.pcap"
@@ -47,7 +48,7 @@ def words_by_level(fabric, flag, lid):
 
 
 def counted(fabric):
-    """What h0 sends, and h1 receives."""
+    """Returns the packets that h0 sends and h1 receives."""
     for flag, lid in (("-X", 1), ("-S", 2)):
         for level in (0, 1):
             before = words_by_level(fabric, flag, lid)
@@ -60,7 +61,7 @@ def counted(fabric):
 
 
 def dropped(fabric):
-    """Its retries run out."""
+    """The retries of the sender are used up."""
     port = free_port()
     command = ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-l", "2", "-n", "3"]
     server = fabric.start("h1", command)
@@ -72,14 +73,15 @@ def dropped(fabric):
 
 
 def changed(fabric, scratch):
-    """Behind the manager's back: adapters and switch go by what was written last."""
+    """Tables that are written without the subnet manager act at once: HCAs and switch follow what was
+    written last."""
     raw_mad(fabric, "h0", "lanes", "1", "0", *["6"] * 16)
     for port, lane in (("h0:1", 6), ("sw0:2", 5)):
         file = scratch / "changed.pcap"
         with Capture(fabric, file, port):
             write_with(fabric, 1)
         expect((1, lane) in levels_and_lanes(file), f"{port}: {levels_and_lanes(file)}")
-    # Of the switch: from port 1 to port 2.
+    # The table of the switch from port 1 to port 2.
     switch = re.search(r"lid (\d+)", fabric.run("h0", ["ibswitches"]).check().output)[1]
     raw_mad(fabric, "h0", "lanes", switch, str(1 << 8 | 2), *["3"] * 16)
     with Capture(fabric, file, "sw0:2"):
@@ -88,7 +90,7 @@ def changed(fabric, scratch):
 
 
 def one_lane(scratch):
-    """Of a single lane in operation everything takes that one."""
+    """With one operational lane all packets take that lane."""
     with Fabric("--hosts", "2", "--max-op-vls", "1") as fabric:
         file = scratch / "one.pcap"
         with Capture(fabric, file, "sw0:2"):

@@ -20,9 +20,9 @@ KINDS = [("verbs", "msg", "FI_EP_MSG", "FI_PROTO_RDMA_CM_IB_RC"),
          ("verbs;ofi_rxm", "rdm", "FI_EP_RDM", "FI_PROTO_RXM"),
          ("verbs;ofi_rxd", "rdm", "FI_EP_RDM", "FI_PROTO_RXD")]
 
-# What is built on connections takes a connection down as soon as it hears that the other side ended it,
-# with what came before and was not read. It looks for that every so many microseconds: on a machine
-# that is short of cores, more than a process may have to wait for its turn.
+# Endpoints on top of connections take a connection down as soon as they see that the other side has ended it,
+# and drop what came before and was not read. They look for that at this interval, in microseconds: longer
+# than a process may wait for a core.
 PATIENCE = {"FI_OFI_RXM_CM_PROGRESS_INTERVAL": "1000000"}
 
 # libfabric's own tests that the two providers can do, by their command lines.
@@ -48,7 +48,7 @@ FABTESTS_ALONE = {"verbs": ["fi_eq_test", "fi_cq_test", "fi_mr_test", "fi_dom_te
 
 
 def info(fabric):
-    """Each kind of endpoint, on the host's device."""
+    """Every kind of endpoint is there, on the host's device."""
     output = fabric.run("h0", ["fi_info"]).check().output
     for provider, _, endpoint, protocol in KINDS:
         pattern = (rf"provider: {re.escape(provider)}\n +fabric: IB-0x\w+\n +domain: mlx5_0\S*\n"
@@ -58,7 +58,8 @@ def info(fabric):
 
 
 def pingpong(fabric, server, client, provider, endpoint):
-    """With its check of the data. Names of endpoints go over TCP, as between machines."""
+    """fi_pingpong with its check of the data. Names of endpoints are exchanged over TCP, as between
+    machines."""
     port = free_port()
     command = ["fi_pingpong", "-p", provider, "-e", endpoint, "-I", "10", "-c"]
     running = fabric.start(server, [*command, "-B", str(port)], PATIENCE)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from captures import expect
 from softib_test import Fabric, Report, free_port, listening, need_programs
 
-PORT = 1  # Of the switch, with h0 at its other end.
+PORT = 1  # The port of the switch to which h0 is cabled.
 
 
 def counter(fabric, lid, name):
@@ -26,7 +26,7 @@ def fault(fabric, *words):
 
 
 def traffic(fabric):
-    """Of which most is lost: the client gives up."""
+    """Most packets are lost, so the client gives up."""
     port = free_port()
     command = ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port)]
     server = fabric.start("h1", command)

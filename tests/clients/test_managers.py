@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several subnet managers on one fabric: ours in the daemon, ours as programs, the distribution's
-OpenSM. Who is master, who takes over when it dies, and that traffic goes on."""
+"""Several subnet managers on one fabric: ours in the daemon, ours as programs, and the distribution's
+OpenSM. Which one is master, which takes over when the master dies, and that traffic goes on."""
 
 import pathlib
 import re
@@ -18,7 +18,7 @@ TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 GUIDS = {host: f"0x250f71b1000{index:02x}00" for index, host in enumerate(("h0", "h1", "h2", "h3"))}
 OURS = "0x250f71b20000000"  # The daemon's manager, on leaf0.
 DIRECTORY = tempfile.TemporaryDirectory(prefix="softib-test-")
-PATIENCE = 20  # Seconds, on a loaded machine; the time it took is in the report.
+PATIENCE = 20  # Seconds, on a loaded machine; the report has the measured time.
 
 
 def expect(condition, text):
@@ -27,7 +27,7 @@ def expect(condition, text):
 
 
 def master(fabric):
-    """The GUID of the manager that the fabric's ports name and that answers as master."""
+    """Returns the GUID of the manager that the fabric's ports name and that answers as master."""
     result = fabric.run("h0", ["sminfo"])
     found = re.search(r"sm guid (0x[0-9a-f]+),.*SMINFO_MASTER", result.output)
     return found.group(1) if found else None
@@ -54,7 +54,7 @@ def traffic(fabric):
 def opensm(fabric, host, *arguments):
     directory = tempfile.mkdtemp(prefix="opensm-", dir=DIRECTORY.name)
     conf = pathlib.Path(directory, "conf")
-    # By default it waits most of a minute for a master that is silent.
+    # By default OpenSM waits most of a minute for a master that does not answer.
     conf.write_text("sminfo_polling_timeout 250\npolling_retry_number 3\n")
     return fabric.start(host, [
         "env", f"OSM_CACHE_DIR={directory}/", f"OSM_TMP_DIR={directory}/", "opensm",
@@ -62,8 +62,7 @@ def opensm(fabric, host, *arguments):
 
 
 def two_of_ours(fabric):
-    """kill -9 of the master: the other has the subnet, LIDs stay, and so does what programs
-    registered."""
+    """kill -9 of the master: another manager takes over, and LIDs and what programs registered stay."""
     first = fabric.start("h1", ["softib-sm", "--priority", "3"])
     wait_for_line(first, "^SUBNET UP")
     second = fabric.start("h2", ["softib-sm", "--priority", "1"])
@@ -90,13 +89,13 @@ def two_of_ours(fabric):
 
 
 def members(fabric):
-    """The records of all members of groups, with their MLIDs and port GIDs."""
+    """Returns the records of all members of groups, with their MLIDs and port GIDs."""
     output = fabric.run("h0", ["saquery", "--smkey", "1", "MCMR"]).check().output
     return sorted(re.findall(r"(?:MGID|PortGid|Mlid|MLID)[. ]*(\S+)", output))
 
 
 def join_and_stay(fabric):
-    """A multicast group with one member, whose program has ended without leaving it."""
+    """Makes a multicast group with one member, whose program has ended without leaving it."""
     raw_mad(fabric, "h3", "join")
     found = members(fabric)
     expect(any(word.startswith("fe80::") for word in found), f"no member has joined: {found}")
@@ -104,7 +103,7 @@ def join_and_stay(fabric):
 
 
 def services(fabric):
-    """The records of all services; what is left of their leases is another every second."""
+    """Returns the records of all services, without the rest of their leases, which changes every second."""
     output = fabric.run("h0", ["saquery", "SR"]).check().output
     leases = [int(lease, 16) for lease in re.findall(r"ServiceLease\W*0x(\w+)", output)]
     expect(all(0 < lease <= 3600 for lease in leases), output)
@@ -112,7 +111,7 @@ def services(fabric):
 
 
 def register(fabric):
-    """A service whose program has ended without taking it back."""
+    """Registers a service whose program has ended without removing it."""
     raw_mad(fabric, "h3", "service", "the bakery", "3600")
     found = services(fabric)
     expect(found.count("ServiceRecord") == 1 and "the bakery" in found, found)
@@ -120,7 +119,7 @@ def register(fabric):
 
 
 def opensm_takes_over(fabric):
-    """One of a higher priority comes: the daemon's manager hands over; when it is killed, the
+    """A manager of a higher priority is started: the daemon's manager hands over. When it is killed, the
     daemon's manager is master again."""
     expect(master(fabric) == OURS, f"{master(fabric)} is master")
     other = opensm(fabric, "h1", "-p", "5")
@@ -135,7 +134,7 @@ def opensm_takes_over(fabric):
 
 
 def ours_takes_over(fabric):
-    """OpenSM is master; one of ours with a higher priority comes."""
+    """OpenSM is master, and one of our managers with a higher priority is started."""
     other = opensm(fabric, "h1", "-p", "2")
     wait_for_line(other, "Entering MASTER state")
     own = fabric.start("h2", ["softib-sm", "--priority", "9"])
@@ -149,7 +148,7 @@ def ours_takes_over(fabric):
 
 
 def by_hand(fabric):
-    """softib sm handover, to a manager that keeps what it gets."""
+    """softib sm handover, to a manager that keeps the subnet."""
     refused = fabric.command("sm", "handover", "-f", fabric.name)
     expect(refused.status != 0 and "softib-sm" in refused.output, str(refused))
     other = fabric.start("h2", ["softib-sm", "--priority", "0", "--sm-key", "1"])
@@ -163,7 +162,7 @@ def by_hand(fabric):
 
 
 def rogue(fabric):
-    """A manager with another SM_Key is not listened to."""
+    """Managers ignore a manager with another SM_Key."""
     other = fabric.start("h1", ["softib-sm", "--priority", "15", "--sm-key", "77"])
     time.sleep(2)
     state = fabric.command("sm", "status", "-f", fabric.name).check().output

@@ -16,7 +16,7 @@ from softib_test import Fabric, Failure, Report, need_programs
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 NODES = 8
 KEY, WRONG = "0x1234567890", "0x1234567891"
-FAST = "-t 100"  # Who gets no answer need not wait long for it.
+FAST = "-t 100"  # A short timeout for requests that get no answer.
 
 
 def expect(condition, text):
@@ -60,7 +60,7 @@ def discovers(fabric):
 
 
 def reads(fabric, lid, allowed):
-    """Without the key, and with a wrong one."""
+    """Requests without the key, and with a wrong one."""
     before = violations(fabric, lid)
     for key in ("", f"-y {WRONG}"):
         result = tool(fabric, f"smpquery {FAST} {key} nodeinfo {lid}")

@@ -24,8 +24,8 @@ COUNTERS = "/sys/class/infiniband/mlx5_0/ports/1/counters/"
 JOBS = 3
 JOBS_ALL = 20  # With --all.
 DEPARTURE_S = 20
-ARENA_SLACK_BLOCKS = 4096  # Tables of slots that were used for the first time stay.
-TIMEOUT_S = 300  # MPICH's ranks never give way, and cores may be fewer than ranks.
+ARENA_SLACK_BLOCKS = 4096  # The tables of slots that are used for the first time stay.
+TIMEOUT_S = 300  # MPICH's ranks never yield, and there may be fewer cores than ranks.
 
 
 def check_program(mpi):
@@ -57,7 +57,7 @@ def counters(fabric, name):
 
 
 def over_the_fabric(fabric, mpi):
-    """One rank a host. Every rank sends 1 MiB around the ring alone, so every port must move that."""
+    """One rank on each host. Every rank sends 1 MiB around the ring, so every port must count that."""
     before = {name: counters(fabric, name) for name in ("port_xmit_data", "port_rcv_data")}
     output = all_right(fabric, mpi, len(HOSTS))
     for name, old in before.items():
@@ -67,7 +67,7 @@ def over_the_fabric(fabric, mpi):
 
 
 def names(fabric, mpi):
-    """Every rank has the name of its host, and all the machine's where that is asked for."""
+    """Every rank has the name of its host, and with --real-hostname that of the machine."""
     output = run(fabric, mpi, "-n", "6", ["name"]).check().output
     found = sorted(re.findall(r"^rank (\d) is on (\S+), (\S+)$", output, re.MULTILINE))
     expect(found == [(str(i), HOSTS[i % 4], HOSTS[i % 4]) for i in range(6)], output)
@@ -91,7 +91,7 @@ def nobody_left(fabric):
 
 
 def killed_rank(fabric, mpi):
-    """The job ends with an error, all of it, and the next one finds the fabric in order."""
+    """The whole job ends with an error, and the next job works."""
     job = start(fabric, mpi, "-n", "4", ["forever"])
     job.wait_until(lambda: len(re.findall(r"is process", job.output())) == 4 and len(programs(fabric)) == 4,
                    "the start of all ranks", TIMEOUT_S)
@@ -106,7 +106,7 @@ def killed_rank(fabric, mpi):
 
 
 def daemon_state(fabric):
-    """How many descriptors the daemon has, and the blocks of the arena."""
+    """Returns the number of the daemon's descriptors, and the blocks of the arena."""
     pid = pathlib.Path(fabric.dir, fabric.name, "softibd.pid").read_text().strip()
     folder = pathlib.Path("/proc", pid, "fd")
     arena = next(entry for entry in folder.iterdir() if "softib-arena" in os.readlink(entry))

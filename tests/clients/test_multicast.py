@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that join multicast groups at subnet administration through libibumad, and ibstat, which
-asks it for the host's HCAs; all unmodified."""
+"""Programs that join multicast groups at the SA through libibumad, and ibstat, which asks for the host's
+HCAs; all unmodified."""
 
 import pathlib
 import re
@@ -48,14 +48,14 @@ def multicast(fabric, server, client, program, variant):
     for result in results:
         if not re.search(rf"^ *\d+ +{ITERATIONS} +[\d.]+", result.output, re.MULTILINE):
             raise Failure(f"expected a row of {ITERATIONS} iterations\n{result}")
-    # The lowest MLID is free again: those who were here before have left their groups.
+    # The lowest MLID is free again: members of earlier tests have left their groups.
     if not re.search("LID 0xc00[01] QPN 0xffffff", results[0].output):
         raise Failure(f"the group has not one of the first two MLIDs\n{results[0]}")
     return "\n".join(map(str, results))
 
 
 def around_a_dead_spine(fabric, server, client, spine):
-    """One of the two spines was in the tree; a group finds its way without it."""
+    """One of the two spines was in the tree; the group gets a tree without it."""
     fabric.command("switch", "kill", "-f", fabric.name, spine).check()
     try:
         return multicast(fabric, server, client, "ib_send_bw", "-g")

@@ -15,7 +15,7 @@ from subnet import expect, opensm, pingpong
 
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 TORUS = ("--hosts", "25", "--topology", "torus", "--dimensions", "5x5")
-# Its tables of rates end with HDR.
+# OpenSM's tables of rates end with HDR.
 FLOWS = {"c": "Create Inventory", "a": "All Validations", "v": "Validate Inventory", "s": "Services Registration",
          "m": "Multicast", "e": "Event Forwarding", "q": "QoS: VLArb and SLtoVL"}
 
@@ -29,7 +29,7 @@ def osmtest(fabric, flow, directory):
 
 
 def torus_2qos(fabric):
-    """The seed of its torus: the neighbours of the first switch in both dimensions."""
+    """Returns the seed of OpenSM's torus: the neighbours of the first switch in both dimensions."""
     guids = dict(re.findall(r"^(sw\d_\d) .* (0x[0-9a-f]+)$", fabric.command(
         "route", "show", "-f", fabric.name).check().output, re.MULTILINE))
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:

@@ -14,7 +14,7 @@ from softib_test import Fabric, Failure, Program, Report, skip
 PAIRS = ["osu_latency", "osu_bw", "osu_bibw", "osu_multi_lat", "osu_mbw_mr"]
 COLLECTIVES = ["osu_allgather", "osu_allgatherv", "osu_alltoall", "osu_alltoallv", "osu_bcast", "osu_gather",
                "osu_scatter", "osu_ibcast", "osu_ialltoall"]
-# Of bytes, their default, 7.4 finds sums wrong over shared memory and TCP as well.
+# With bytes, its default, 7.4 reports wrong sums over shared memory and TCP as well.
 SUMS = ["osu_allreduce", "osu_reduce", "osu_reduce_scatter", "osu_iallreduce"]
 WITHOUT_DATA = ["osu_barrier", "osu_init"]
 ONE_SIDED = ["osu_put_latency", "osu_get_latency", "osu_put_bw", "osu_get_bw", "osu_acc_latency",
@@ -41,7 +41,7 @@ def run(fabric, folder, ranks, name, *options):
 
 
 def checked(fabric, folder, ranks, name, *options):
-    """Each line ends in the verdict on its data."""
+    """Each line ends with the verdict on its data."""
     result = run(fabric, folder, ranks, name, "-c", *options)
     lines = [line for line in result.output.splitlines() if re.match(r"\d", line)]
     wrong = [line for line in lines if not line.rstrip().endswith("Pass")]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The packet path of a live fabric: what programs send is captured and read by tshark and by a parser
-of our own, cables lose, break, delay and slow packets down, and programs notice nothing but the time."""
+"""The packet path of a live fabric: packets of programs are captured and read by tshark and by a parser of
+our own, cables lose, damage, delay and slow packets down, and programs notice nothing but the time."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from captures import Capture, expect, icrc_is_right, packets_of, vcrc_is_right, 
 from softib_test import Fabric, Report, despite_loss, need_programs
 
 FLAGS = ("--hosts", "2")
-VL15 = 15  # A manager may look at the fabric meanwhile.
+VL15 = 15  # A subnet manager may sweep the fabric meanwhile.
 
 
 def pingpong(fabric, *words):
-    """With data that the receiver checks."""
+    """A transfer whose data the receiver checks."""
     for result in fabric.pair("h1", "h0", lambda port: ["ibv_rc_pingpong", "-c", "-d", "mlx5_0", "-p", str(port), *words]):
         result.check()
         expect("invalid data" not in result.output, str(result))
@@ -52,7 +52,7 @@ def captured(fabric, scratch):
 
 
 def captured_port(fabric, scratch):
-    """Both directions at a switch port, through a pipe, to an end by themselves."""
+    """Captures both directions at a switch port, through a pipe, until the capture ends by itself."""
     out = scratch / "port.pcap"
     with out.open("wb") as file:
         capture = subprocess.Popen([fabric.softib, "capture", "-f", fabric.name, "sw0:2", "-w", "-", "-c", "100"],
@@ -94,7 +94,7 @@ def broken(fabric):
 
 
 def lossy_for_managers(fabric):
-    """From h1 over the switch to h0, whose cable it is."""
+    """MADs from h1 over the switch to h0, whose cable has the fault."""
     def asks():
         return fabric.run("h1", ["smpquery", "-D", "-t", "100", "nodeinfo", "0,1,1"])
 
@@ -110,7 +110,7 @@ def delayed(fabric):
 
 
 def limited(fabric):
-    """A link is never faster than it says; 100 Mb/s are 12.5 MB/s."""
+    """A link is never faster than its rate; 100 Mb/s are 12.5 MB/s."""
     text = with_fault(fabric, ["--rate", "100M"], lambda: write_bw(fabric, "-s", "65536", "-n", "50"))
     average = float(re.search(r"^ 65536\s+\d+\s+\S+\s+(\S+)", text, re.MULTILINE)[1])
     expect(average < 13, f"{average} MB/s")
@@ -148,7 +148,7 @@ def without_packets():
 
 
 def again(fabric, old):
-    """The carrier that came after this one."""
+    """Returns the carrier that replaced this one."""
     end = time.monotonic() + 20
     while True:
         status = json.loads(fabric.command("status", "-f", fabric.name, "--json").check().output)
@@ -161,7 +161,7 @@ def again(fabric, old):
 
 
 def carrier_dies():
-    """It is started again, and whoever comes afterwards notices nothing."""
+    """The carrier is started again, and programs that start afterwards notice nothing."""
     os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
     with Fabric(*FLAGS) as fabric:
         status = json.loads(fabric.command("status", "-f", fabric.name, "--json").check().output)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Partitions, lanes and LIDs of our subnet manager, seen by unmodified programs: tenants cannot talk
-to each other, the tables are those that OpenSM writes, and LIDs outlive the fabric."""
+"""Partitions, lanes and LIDs of our subnet manager, seen by unmodified programs: tenants cannot
+communicate with each other, the tables are those that OpenSM writes, and LIDs survive the fabric."""
 
 import os
 import pathlib
@@ -18,7 +18,8 @@ TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 LEAF0 = 5
 GUID = ["0x0250f71b10000000", "0x0250f71b10000100", "0x0250f71b10000200", "0x0250f71b10000300"]
 
-# h0 and h2 are one tenant, h1 and h3 another; everybody reaches the manager and nobody else.
+# h0 and h2 are one tenant, h1 and h3 another; every port reaches the subnet manager, and otherwise only its
+# tenant.
 TENANTS = f"""
 blue = 0x10, ipoib, mtu=5, defmember=full :   # across leaves
     {GUID[0]},
@@ -26,7 +27,7 @@ blue = 0x10, ipoib, mtu=5, defmember=full :   # across leaves
 red = 0x20 : {GUID[1]}=full, {GUID[3]}=full, {GUID[2]}=limited ;
 """
 
-# Whatever is the same in OpenSM's file and ours; `both` needs an option there, mgid lines are below.
+# Lines that are the same in OpenSM's file and ours; `both` needs an option there, mgid lines are below.
 MIXED = f"""
 Default=0x7fff, ipoib : ALL, ALL_SWITCHES=full, SELF=full ;
 one=0x10 : ALL=full, {GUID[1]}=limited ;      # Here the last rule counts,
@@ -52,7 +53,7 @@ def pkeys(fabric, lid, *port):
 
 
 def tables(fabric):
-    """In the nodes, and what sysfs shows to programs."""
+    """Checks P_Keys in the nodes, and those that sysfs shows to programs."""
     expected = {1: [0x7FFF, 0x8010], 2: [0x7FFF, 0x8020], 3: [0x7FFF, 0x8010, 0x0020], 4: [0x7FFF, 0x8020]}
     for lid, keys in expected.items():
         expect(pkeys(fabric, lid) == keys, f"LID {lid} has {pkeys(fabric, lid)}, not {keys}")
@@ -64,7 +65,7 @@ def tables(fabric):
     expect(shown.output.strip() == "0x0020", str(shown))
 
 
-MESSAGES = 5  # So few that counters of eight bits have room for all tries.
+MESSAGES = 5  # Few enough that counters of eight bits have room for all tries.
 # perftest's seven retries, and the packet itself; on the packet path each of its messages is one.
 REFUSED_MAX = 8 * (MESSAGES if os.environ.get("SOFTIB_TEST_DATA_PATH") == "packet" else 1)
 
@@ -86,7 +87,7 @@ def refused(fabric, server, client, index):
     waiting.signal(15)
     waiting.wait()
     expect(result.status != 0 and not result.timed_out, f"not refused\n{result}")
-    expect("Failed status 12" in result.output, str(result))  # Retries exceeded: nobody answered.
+    expect("Failed status 12" in result.output, str(result))  # Retries exceeded: the peer did not answer.
     return str(result)
 
 
@@ -96,7 +97,7 @@ def key_violations(fabric, lid):
 
 
 def limited_members(fabric):
-    """Two limited members of one partition: no switch objects, the adapter at the end does."""
+    """Two limited members of one partition: no switch refuses their packets, but the HCA at the end does."""
     before = key_violations(fabric, 1)
     said = refused(fabric, "h0", "h2", 0)
     after = key_violations(fabric, 1)
@@ -110,8 +111,8 @@ def constraint_errors(fabric, lid, port):
 
 
 def switch_keeps_out(fabric, leaf, own, other, index):
-    """h0 has taken the key of h1 into its own table, as a tenant with root could: both adapters would
-    agree, and the switch still does not. `own` is what its manager gave to h0."""
+    """h0 has taken the P_Key of h1 into its own table, as a tenant with root could: both HCAs would accept
+    it, and the switch still does not. `own` is the P_Key that the subnet manager gave to h0."""
     before = constraint_errors(fabric, leaf, 1)
     raw_mad(fabric, "h0", "pkeys", "1", *own[:index], other)
     shown = fabric.run("h0", ["cat", f"/sys/class/infiniband/mlx5_0/ports/1/pkeys/{index}"]).check().output
@@ -119,7 +120,7 @@ def switch_keeps_out(fabric, leaf, own, other, index):
     refused(fabric, "h1", "h0", index)
     after = constraint_errors(fabric, leaf, 1)
     expect(1 <= after[0] - before[0] <= REFUSED_MAX and after[1] == before[1], f"{before}, {after}")
-    # What comes for it does not get out to it either: here h1 is in the right.
+    # Packets to h0 do not reach it either: here h1 is allowed to send.
     refused(fabric, "h0", "h1", index)
     now = constraint_errors(fabric, leaf, 1)
     expect(now[1] > after[1] and now[0] == after[0], f"{after}, {now}")
@@ -139,7 +140,8 @@ def switch_keeps_out(fabric, leaf, own, other, index):
 
 
 def opensm_hears(report_dir):
-    """The same where OpenSM manages: it has the switches enforce, and they tell it who tried."""
+    """The same where OpenSM is the subnet manager: it makes the switches enforce P_Keys, and they report
+    violations to it."""
     conf, log = pathlib.Path(report_dir, "tenants.conf"), pathlib.Path(report_dir, "trap.log")
     options = pathlib.Path(report_dir, "options.conf")
     options.write_text(f"force_log_flush TRUE\npartition_config_file {conf}\n")
@@ -163,13 +165,13 @@ def opensm_hears(report_dir):
 
 
 def path(fabric, host, source, destination):
-    """How many paths the administration tells of."""
+    """Returns the number of paths in the SA's answer."""
     result = fabric.run(host, ["saquery", "PR", "--src-to-dst", f"{source}:{destination}"])
     return len(re.findall(r"^PathRecord dump:", result.output, re.MULTILINE))
 
 
 def paths(fabric):
-    """Who may not talk does not even learn of the way."""
+    """The SA does not return a path between ports that may not communicate."""
     for host, destination, count in ((1, 3, 1), (1, 2, 0), (1, 4, 0), (2, 4, 1), (3, 4, 1), (3, 1, 1), (2, 1, 0)):
         found = path(fabric, f"h{host - 1}", host, destination)
         expect(found == count, f"{found} paths from LID {host} to {destination}, not {count}")
@@ -178,7 +180,7 @@ def paths(fabric):
 
 
 def groups(fabric):
-    """The broadcast group of the tenant that has IPoIB, and of no other."""
+    """The IPoIB broadcast group of the tenant that has IPoIB; the other has none."""
     output = fabric.run("h0", ["saquery", "-g"]).check().output
     expect(re.search(r"MGID\.+ff12:401b:8010::ffff:ffff", output), output)
     expect(re.search(r"Mtu\.+0x85", output), output)
@@ -186,7 +188,7 @@ def groups(fabric):
 
 
 def same_as_opensm(report_dir):
-    """The same file, by OpenSM and by us: every end port is in the same partitions."""
+    """With the same file, OpenSM and our manager put every end port into the same partitions."""
     conf = pathlib.Path(report_dir, "mixed.conf")
     conf.write_text(MIXED)
 
@@ -209,7 +211,7 @@ def same_as_opensm(report_dir):
 
     with Fabric(*TREE, "--sm", "none") as fabric:
         theirs = keys_by_guid(fabric, swept)
-    # There the manager is h0, here it is leaf0.
+    # With OpenSM the manager is on h0, with ours on leaf0.
     with Fabric(*TREE, "--partitions", str(conf)) as fabric:
         mine = keys_by_guid(fabric, ours)
     expect(len(theirs) == 8 and set(theirs) == set(mine), f"{theirs}\n{mine}")
@@ -219,7 +221,7 @@ def same_as_opensm(report_dir):
 
 
 def bad_file(report_dir):
-    """Refused before anything starts, with the line."""
+    """A bad file is refused before anything starts, with its line."""
     conf = pathlib.Path(report_dir, "bad.conf")
     conf.write_text("good=1 : ALL ;\nbad=2 : h1=full ;\n")
     try:
@@ -230,7 +232,7 @@ def bad_file(report_dir):
 
 
 def lanes(fabric):
-    """smpquery asks the nodes, saquery the administration."""
+    """smpquery reads the nodes, saquery the SA."""
     for words in (["1"], [str(LEAF0), "3"]):
         table = fabric.run("h0", ["smpquery", "sl2vl", *words]).check().output
         expect(re.search(r"\| 0\| 1\| 2\| 3\| 0\| 1\| 2\| 3\|", table), table)
@@ -256,13 +258,13 @@ def lanes_of_engine():
         fabric.pair("h0", "h2", lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-c"])
         node = fabric.run("h0", ["smpquery", "sl2vl", "1"]).check().output
         record = fabric.run("h0", ["saquery", "SL2VL", "1"]).check().output
-        # Levels 0 and 1 are the two sides of the ring's dateline, and begin on the same lane.
+        # Service levels 0 and 1 are the two sides of the ring's dateline, and begin on the same lane.
         expect(re.search(r"out  0: \| 0\| 0\| 2\|", node), node)
         expect(re.search(r"VL: 0\| 0\| 2\|", record), record)
 
 
 def lids_of(fabric):
-    """GUIDs and LIDs as a tool that walks the fabric finds them."""
+    """Returns GUIDs and LIDs as a tool that walks the fabric finds them."""
     output = fabric.run("h0", ["ibnetdiscover"]).check().output
     hosts = re.findall(r"^\[1\]\(([0-9a-f]+)\).*# lid (\d+) lmc", output, re.MULTILINE)
     switches = re.findall(r'^Switch\s+\d+ "S-([0-9a-f]+)".* lid (\d+) lmc', output, re.MULTILINE)
@@ -270,7 +272,7 @@ def lids_of(fabric):
 
 
 def kept_lids(report_dir):
-    """Fewer hosts, more hosts, another topology: who is there has the LID it had."""
+    """With fewer hosts, more hosts or another topology, a port that is there has the LID that it had."""
     file = pathlib.Path(report_dir, "lids")
     config = pathlib.Path(report_dir, "lab.toml")
     with Fabric(*TREE, "--lid-file", str(file)) as fabric:
@@ -279,7 +281,7 @@ def kept_lids(report_dir):
     expect(f"{GUID[3]} 0x0004 0x0004\n" in file.read_text(), file.read_text())
     with file.open("a") as out:
         out.write("rubbish\n")
-    config.write_text('[sm]\nlid_file = "lids"\n')  # Beside the description.
+    config.write_text('[sm]\nlid_file = "lids"\n')  # The file is beside the description.
     for flags in (("--hosts", "3"), ("--hosts", "6", "--topology", "fat-tree", "--radix", "4"),
                   ("--hosts", "4", "--topology", "torus", "--dimensions", "4", "--hosts-per-switch", "1")):
         with Fabric("--config", str(config), *flags) as fabric:

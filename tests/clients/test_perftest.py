@@ -134,7 +134,7 @@ def expected_sizes(program, args):
 
 
 def table(output):
-    """The sizes in the first column below the head line, once each."""
+    """Returns the sizes in the first column below the head line, once each."""
     _, _, below = output.partition("#bytes")
     sizes = re.findall(r"^ ?(\d+) +\t?\d+(?: |\t)", below, re.MULTILINE)
     return sorted(set(map(int, sizes)))
@@ -152,7 +152,7 @@ def perftest(fabric, server, client, program, options):
                               lambda port: [program, "-d", "mlx5_0", "-F", "-p", str(port), *args])
     finally:
         mmap_file.unlink(missing_ok=True)
-    # Some servers print a table too, some do not: the client's counts, for --reversed the server's.
+    # Some servers print a table too, some do not: the client's table counts, for --reversed the server's.
     shown = results["--reversed" not in args]
     wanted = expected_sizes(program, args)
     if table(shown.output) != wanted:

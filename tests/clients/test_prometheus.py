@@ -21,7 +21,7 @@ from softib_test import THREE_HOPS, Fabric, Report, need_programs
 from subnet import expect
 
 BYTES, MESSAGES = 65536, 120_000
-GBITS = "8"  # Less than it could, so that it takes eight seconds or more.
+GBITS = "8"  # Slower than possible, so that it takes eight seconds or more.
 TOLERANCE = 0.05
 SENT = "infiniband_{}_port_transmit_data_bytes_total"
 RECEIVED = "infiniband_{}_port_receive_data_bytes_total"
@@ -31,7 +31,7 @@ ALERT = """groups:
   - alert: CablePulled
     expr: increase(infiniband_switch_port_link_downed_total[15s]) > 0
 """
-# Of parts that nodes of ours do not have.
+# Metrics of parts that our nodes do not have.
 FOREIGN = re.compile(r"power_supply|fan_status|temperature|node_infiniband")
 
 
@@ -115,12 +115,13 @@ def write_bandwidth(fabric, client, server):
 
 
 def scraped_since(prometheus, moment):
-    """Whether Prometheus has read all counters after a moment."""
+    """Returns whether Prometheus has read all counters after a moment."""
     return prometheus.query(f"min(timestamp({SENT.format('switch')})) > {moment:.3f}")
 
 
 def busy_series(prometheus, name):
-    """The series that grew most, with the last sample before they did and the first one after."""
+    """Returns the series that grew most, with the last sample before they did and the first one
+    after."""
     series = [(one["metric"], [(float(at), float(value)) for at, value in one["values"]])
               for one in prometheus.query(f"{name}[5m]")]
     most = max(values[-1][1] - values[0][1] for _, values in series)
@@ -172,7 +173,7 @@ def a_pulled_cable_fires(fabric, server, prometheus):
 
 
 def expressions(path):
-    """Every query in a dashboard."""
+    """Returns every query in a dashboard."""
 
     def walk(item):
         if isinstance(item, dict):

@@ -30,7 +30,8 @@ JOBS = 2
 
 
 def unpack(directory):
-    """All but the cases of one vendor; the vendors' base classes stay, the others import them."""
+    """Returns all cases except those of one vendor; the vendors' base classes stay, because the others
+    import them."""
     target = pathlib.Path(directory, "tests")
     target.mkdir()
     for source in SHIPPED.iterdir():
@@ -49,7 +50,7 @@ def list_cases(fabric, runner):
 
 
 def judge(result):
-    """(verdict, reason) from what unittest printed."""
+    """Returns (verdict, reason) from what unittest printed."""
     output = result.output
     if result.timed_out:
         return "timeout", f"did not end in {CASE_TIMEOUT_S} s"
@@ -111,7 +112,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory, Fabric("--hosts", "2") as fabric:
         runner = unpack(directory)
         names = [name for name in list_cases(fabric, runner) if args.k in name]
-        # Cases of rdma_cm listen at one port: those that run side by side have a host each.
+        # Cases of rdma_cm listen at one port, so cases that run side by side have a host each.
         hosts = queue.SimpleQueue()
         for number in range(JOBS):
             hosts.put(f"h{number}")

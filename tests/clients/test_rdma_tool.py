@@ -17,7 +17,7 @@ CLASS = "/sys/class/infiniband"
 DEVICES = ["mlx5_0", "mlx5_1"]
 PINGPONG = "ibv_rc_pingpong"
 
-# Netlink as programs see it that know nothing of us: addresses, options, blocking and polling.
+# Netlink as ordinary programs use it: addresses, options, blocking and polling.
 SOCKETS = """
 import fcntl, os, select, socket, struct
 NETLINK_RDMA, GET_ALL = 20, struct.pack('=IHHII', 16, 5 << 10 | 1, 0x301, 9, 0)
@@ -137,7 +137,7 @@ class Tool:
             self.fabric.programs.remove(program)
 
     def resources(self):
-        """What a program has that waits for its peer: one of each, and on its own device alone."""
+        """The objects of a program that waits for its peer: one of each kind, and only on its own device."""
         before = self.json("res")
         expect(all(one[kind] == 0 for one in before for kind in ("pd", "cq", "qp", "mr", "ctx", "srq")),
                before)
@@ -203,7 +203,7 @@ class Tool:
         return f"{one}\n{other}"
 
     def many(self):
-        """More than a datagram holds."""
+        """An answer that is longer than a datagram."""
         port = free_port()
         server = self.fabric.start("h0", ["ib_write_bw", "-q", "300", "-p", str(port)])
         server.wait_until(lambda: listening(port), "listening")

@@ -32,7 +32,7 @@ QPERF = ["rc_bw", "rc_lat", "rc_bi_bw", "rc_rdma_read_bw", "rc_rdma_read_lat", "
          "ud_bw", "ud_lat"]
 QPERF_FAR = ["rc_bw", "rc_rdma_read_lat", "ud_lat"]  # Of those that take a second each, across three switches.
 FIO = ["fio", "--ioengine=rdma", "--bs=64k", "--size=4m"]
-# Blocking, by rpoll, by trying again and again; each sent back and compared.
+# Blocking, by rpoll, and by trying again; each message is sent back and compared.
 RSTREAM = ["-T b -T v -S 1024 -I 200 -C 10", "-T b -T v -S 1000000 -I 5 -C 10",
            "-T a -T v -S 100000 -I 10 -C 10", "-T n -T v -S 100000 -I 2 -C 5"]
 # Memory of the other side, written and compared; by rpoll, waiting, trying; all sizes.
@@ -44,7 +44,7 @@ UDPONG = ["-T b -S 1000 -C 300", "-T b -T e -S 64 -C 20", "-T a -T e -S 1500 -C 
           "-T n -T e -S 2048 -C 20"]
 UDPONG_TRIES = 5
 UDPONG_PATIENCE_S = 10
-FIO_MESSAGES = 64  # Sent with no patience for a receiver that is not ready: all are posted first.
+FIO_MESSAGES = 64  # fio does not retry if the receiver is not ready, so all receives are posted first.
 
 
 def address(fabric, host, kind="address"):
@@ -115,7 +115,7 @@ def rping_persistent(fabric, server, client):
 
 
 def example(server_program, client_program, *options):
-    """Of those that take -p, -s and -b."""
+    """Runs programs that take -p, -s and -b."""
     return lambda fabric, server, client: pair(
         fabric, server, client,
         lambda port: [server_program, "-p", str(port), *options],
@@ -123,7 +123,7 @@ def example(server_program, client_program, *options):
 
 
 def udaddy(fabric, server, client):
-    """Its port cannot be chosen."""
+    """Runs a program whose port cannot be chosen."""
     running = start_server(fabric, server, ["udaddy", "-c", "3"], UDADDY_PORT)
     return finish(fabric, running,
                   fabric.start(client, ["udaddy", "-s", address(fabric, server), "-c", "3"]))
@@ -249,8 +249,8 @@ def udpong(fabric, server, client, options, kind="address"):
 
 
 def datagrams(fabric, server, client):
-    """What no example does: datagrams from several to one and back, by their addresses, each whole
-    and from whom it says; what is too long is refused; so is what goes to nobody."""
+    """Datagrams from several senders to one and back, by their addresses, each whole and from the sender
+    that it names; datagrams that are too long or go to no socket are refused. No example does this."""
     program = pathlib.Path(__file__).with_name("rsocket_datagrams.py")
     port = free_port()
     running = start_server(fabric, server, [sys.executable, str(program), "serve", str(port), "40"],
@@ -266,7 +266,7 @@ def datagrams(fabric, server, client):
 
 
 def own_program(name):
-    """A program of ours that makes calls which no example makes, on both sides."""
+    """Runs a program of ours on both sides, which makes calls that no example makes."""
     command = [sys.executable, str(pathlib.Path(__file__).with_name(name))]
     return lambda fabric, server, client: pair(
         fabric, server, client, lambda port: [*command, "serve", str(port)],
@@ -305,7 +305,7 @@ def given_address(_fabric, _server, _client):
 
 
 def nobody_listens(fabric, server, client):
-    """REJ: no such service."""
+    """The client gets a REJ: no such service."""
     result = fabric.run(client, ["ucmatose", "-s", address(fabric, server), "-p", str(free_port())])
     if result.status == 0 or "RDMA_CM_EVENT_REJECTED, error: 8" not in result.output:
         raise Failure(f"expected to be rejected with reason 8\n{result}")
@@ -313,7 +313,7 @@ def nobody_listens(fabric, server, client):
 
 
 def port_is_taken(fabric, server, client):
-    """A port is one endpoint's on its host, and free on every other."""
+    """A port belongs to one endpoint of its host, and is free on every other host."""
     port = free_port()
     command = ["rdma_server", "-p", str(port)]
     first = start_server(fabric, server, command, port)
@@ -325,14 +325,14 @@ def port_is_taken(fabric, server, client):
         running.signal(signal.SIGKILL)
         running.wait()
         fabric.programs.remove(running)
-    # Those who died hold it no more.
+    # Endpoints of dead processes no longer hold the port.
     again = start_server(fabric, server, command, port)
     return finish(fabric, again, fabric.start(client, ["rdma_client", "-s", address(fabric, server),
                                                        "-p", str(port)]))
 
 
 def killed(fabric, server, client, victim_is_server):
-    """A side that dies is a side that disconnects."""
+    """A program whose peer dies gets a disconnect event."""
     port = free_port()
     to = address(fabric, server)
     running = start_server(fabric, server,
@@ -350,7 +350,7 @@ def killed(fabric, server, client, victim_is_server):
 
 
 def link_is_down(fabric, server, client):
-    """No path: the administration says so, or the program's patience ends."""
+    """Without a path, the SA says so, or the program times out."""
     to = address(fabric, server)
     fabric.command("link", "down", "-f", fabric.name, f"{server}/mlx5_0", "1").check()
     try:

@@ -75,7 +75,7 @@ def show(fabric, command, *patterns):
 
 
 def without_gid(fabric):
-    """An address that is no GID is refused when the queue pair is to be connected."""
+    """The connection of a queue pair without a GID is refused."""
     try:
         fabric.pair("h0", "h1", lambda port: ["ibv_rc_pingpong", *DEVICE, "-p", str(port)])
     except Failure as failure:
@@ -105,7 +105,8 @@ def taken_address(fabric):
 
 
 def cable_out(fabric):
-    """A port without a cable is down; with it, it is active at once: nobody manages it."""
+    """A port without a cable is down; with a cable it is active at once, because it needs no subnet
+    manager."""
     for state, shown in (("down", "PORT_DOWN"), ("up", "PORT_ACTIVE")):
         fabric.command("link", "-f", fabric.name, state, "h0/mlx5_0").check()
         show(fabric, "ibv_devinfo", shown)
@@ -120,7 +121,7 @@ def again_and_again():
 
 
 def counted(fabric):
-    """What leaves one port arrives at the other."""
+    """Packets that leave one port arrive at the other."""
     def counter(host, name):
         path = f"/sys/class/infiniband/mlx5_0/ports/1/counters/{name}"
         return int(fabric.run(host, ["cat", path]).check().output)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Captures and faults of HCAs on Ethernet: tshark reads RoCEv2 frames, and what is lost or broken is
+"""Captures and faults of HCAs on Ethernet: tshark reads RoCEv2 frames, and lost or damaged packets are
 sent again."""
 
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unmodified programs of TCP with their connections over the fabric (softib exec --rsockets): what
-they send arrives, and crosses the fabric; where it does not lead, or nobody there listens by it,
-connections stay those of the kernel."""
+"""Unmodified TCP programs with their connections over the fabric (softib exec --rsockets): what they send
+arrives, and crosses the fabric. Connections to addresses that are not on the fabric, or that have no
+listener there, stay those of the kernel."""
 
 import pathlib
 import random
@@ -17,12 +17,12 @@ from test_rdmacm import address, listens
 
 PROGRAMS = ["curl", "nc", "iperf3"]
 COUNTERS = "/sys/class/infiniband/mlx5_0/ports/1/counters/"
-SIZE = 3_000_001  # Fits no buffer.
+SIZE = 3_000_001  # More than any buffer holds.
 PROBE = pathlib.Path(__file__).with_name("rsockets_probe.py")
 
 
 class Files:
-    """Something to send, where to put it, and whether that is the same."""
+    """A file to send, a place for the copy, and a comparison of both."""
 
     def __init__(self, fabric):
         self.source, self.target = (pathlib.Path(fabric.dir, name) for name in ("sent", "received"))
@@ -41,7 +41,7 @@ class Files:
 
 
 def start(fabric, host, argv, rsockets=True):
-    """On a host, with its connections over the fabric or not."""
+    """Starts a program on a host, with its connections over the fabric or not."""
     return fabric.start(host, argv, options=["--rsockets"] if rsockets else [])
 
 
@@ -71,7 +71,7 @@ def received_bytes(fabric, host):
 
 
 def http(fabric, server, client, server_rsockets=True, client_rsockets=True):
-    """A file from Python's server to curl, which comes over the fabric if both sides want it so."""
+    """curl gets a file from Python's server, over the fabric if both sides use --rsockets."""
     port = free_port()
     with Files(fabric) as files:
         running = start_server(fabric, server,
@@ -92,7 +92,7 @@ def http(fabric, server, client, server_rsockets=True, client_rsockets=True):
 
 
 def netcat(fabric, server, client):
-    """Both directions' ends are seen: the server ends when the client has sent all."""
+    """The end of both directions is seen: the server ends when the client has sent all."""
     port = free_port()
     with Files(fabric) as files:
         running = start_server(fabric, server, ["sh", "-c", f"exec nc -l {port} > {files.target}"], port)
@@ -140,7 +140,7 @@ def children(fabric, server, client):
 
 
 def same_port_on_two_hosts(fabric, server, client):
-    """The machine has the port once, the fabric once for each host."""
+    """A TCP port exists once on the machine, and once for each host on the fabric."""
     port = free_port()
     servers = [start_server(fabric, host, [sys.executable, str(PROBE), "say", host, str(port)], port)
                for host in (server, client)]

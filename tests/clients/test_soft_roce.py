@@ -29,7 +29,7 @@ PERFTEST = ["ib_send_bw -n 100 -s 65536", "ib_write_bw -n 100 -s 65536",
 
 
 def enter_namespace():
-    """Runs the test again where it may make a network device. Needs no rights."""
+    """Runs the test again in a namespace where it may make a network device. Needs no rights."""
     if os.environ.get(INSIDE):
         return
     if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode != 0:
@@ -58,7 +58,7 @@ def check(command, ours, theirs):
 
 
 def commands(command, port, their_gid):
-    """The same program on our side and on theirs."""
+    """Runs the same program on our side and on the guest's."""
     program, *args = command.split()
     gid = "-g" if "pingpong" in program else "-x"
     more = [] if "pingpong" in program else ["-F", *PATIENT]
@@ -86,7 +86,7 @@ def they_serve(fabric, guest, host, their_gid, command):
 
 
 def gid_index(guest, address):
-    """Where the guest has the GID that is this address."""
+    """Returns the index at which the guest has the GID of this address."""
     groups = ipaddress.ip_address(address if ":" in address else f"::ffff:{address}").exploded
     status, output = guest.run(f"grep -l {groups} /sys/class/infiniband/rxe0/ports/1/gids/*")
     if status != 0:

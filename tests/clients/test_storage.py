@@ -18,13 +18,13 @@ from softib_test import Fabric, Failure, Report, THREE_HOPS, free_port, need_pro
 
 PROGRAMS = ["tgtd", "tgtadm", "iscsi-inq", "iscsi-readcapacity16", "iscsi-perf", "iscsi-test-cu", "qemu-img",
             "qemu-io"]
-SERVER, NEAR, FAR = "h0", "h1", "h3"  # One switch and three switches away.
+SERVER, NEAR, FAR = "h0", "h1", "h3"  # One host is one switch away, the other three.
 ADDRESS = "127.55.0.1"
 TARGET = "iqn.2026-11.softib:disk"
-QEMU = "iqn.2008-11.org.linux-kvm"  # The name that its tools give themselves.
+QEMU = "iqn.2008-11.org.linux-kvm"  # The name that QEMU's tools give themselves.
 DISK_BYTES = 16 << 20
 LUNS = (1, 2)
-COMMAND_BYTES_MAX = 256 << 10  # Of libiscsi over RDMA: who asks for more ends in a crash of its own.
+COMMAND_BYTES_MAX = 256 << 10  # Limits of libiscsi over RDMA: beyond them it crashes.
 # Those that log in once and have few requests at a time; see docs/guide/storage.md for the others.
 SUITES = ["Read6", "Read12", "Read16", "Write12", "Write16", "WriteVerify16", "Verify16", "OrWrite", "WriteSame10",
           "ReadCapacity16"]
@@ -88,7 +88,8 @@ def many_logins(target):
 
 
 def patterns(target):
-    """Of all sizes, written from one host and read from the other; what is not there is not found."""
+    """Patterns of all sizes, written from one host and read from the other; a pattern that is not there is
+    not found."""
     at, writes, reads = 0, [], []
     for number, size in enumerate((512, 4096, 3 * 512, 65536, 129 * 512, COMMAND_BYTES_MAX), start=1):
         writes.append(f"write -P {number} {at} {size}")
@@ -103,7 +104,7 @@ def patterns(target):
 
 
 def copies(target):
-    """A file to each disk from each host, both at once; then each from the other host."""
+    """Each host writes a file to a disk of its own, both at once; then each reads the other's."""
     data = {lun: random.Random(lun).randbytes(DISK_BYTES) for lun in LUNS}
     with tempfile.TemporaryDirectory() as folder:
         def copy(source, to):
@@ -130,8 +131,7 @@ def together(fabric, *commands):
 
 
 def crosses_the_fabric(target):
-    """The target fetches what is written and sends what is read: as many bytes pass its port; counters
-    are in words."""
+    """The target fetches what is written and sends what is read: its port counts as many bytes, in words."""
     def counted():
         folder = "/sys/class/infiniband/mlx5_0/ports/1/counters/"
         return [4 * int(target.fabric.run(SERVER, ["cat", folder + name]).check().output)
@@ -158,7 +158,7 @@ def suite(target, name):
 
 
 def killed(target):
-    """An initiator dies with requests on the way: others do not notice, and the target forgets it."""
+    """An initiator dies with requests on the way: others do not notice, and the target ends its session."""
     target.io(NEAR, "write -P 7 0 65536").check()
     busy = target.fabric.start(FAR, target.libiscsi(FAR, "iscsi-perf", "-t", "60", "-b", "64", "-m", "16"))
     busy.wait_until(lambda: "iops average" in busy.output(), "reading")

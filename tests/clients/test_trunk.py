@@ -38,7 +38,7 @@ def eventually(condition, what):
 
 
 class Wire:
-    """Two addresses that reach each other, each where a fabric may run."""
+    """Two addresses that reach each other, and at each of which a fabric may run."""
 
     def __enter__(self):
         self.names = [f"softib-{os.getpid()}-{i}" for i in range(2)]
@@ -104,7 +104,7 @@ class Site(Fabric):
         return (pathlib.Path(self.dir) / self.name / "softibd.log").read_text()
 
     def hosts_seen(self):
-        """What ibnetdiscover finds from the first host."""
+        """Returns what ibnetdiscover finds from the first host."""
         result = self.run(self.host(0), ["ibnetdiscover"])
         return set(re.findall(r'^Ca\s.*# "(\w+) mlx5_0"', result.output, re.MULTILINE))
 
@@ -129,7 +129,7 @@ def make_key(scratch, name):
 
 
 def across(server, client, command, timeout_s=120):
-    """A program on a host of one site and its client on a host of the other."""
+    """Runs a program on a host of one site and its client on a host of the other."""
     port = free_port()
     first = server.start(server.host(1), [*command(port)])
     first.wait_until(lambda: listens(first, port), f"listening on port {port}")
@@ -200,8 +200,8 @@ def start_traffic(a, b):
 
 
 def carrier_dies(a, b):
-    """The carrier of one side dies: the program of the other side hears of it, and the restarted carrier
-    takes the trunk up again."""
+    """The carrier of one side dies: the program of the other side gets an error, and the new carrier uses
+    the trunk again."""
     server, client = start_traffic(a, b)
     health = json.loads(b.command("status", "-f", b.name, "--json").check().output)["health"]
     os.kill(next(h["pid"] for h in health["helpers"] if h["name"] == "carrier"), signal.SIGKILL)
@@ -215,7 +215,7 @@ def carrier_dies(a, b):
 
 
 def peer_dies(a, b):
-    """The daemon of one side and all it has go at once; a program of the other side hears of it."""
+    """The daemon of one side and all its processes end at once; a program of the other side gets an error."""
     _, client = start_traffic(a, b)
     for pid, _ in b.processes():
         try:

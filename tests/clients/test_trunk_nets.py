@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Report, despite_loss, free_port, need_programs
 from test_trunk import DEVICE, across, eventually, expect, make_key, pingpong
 
-CHANNELS = 2  # Packets and management have a port each.
+CHANNELS = 2  # Packets and MADs have a UDP port each.
 
 
 class Site(Fabric):
@@ -42,8 +42,8 @@ class Site(Fabric):
 
 
 class Relay:
-    """Between two ends of a trunk, each of which takes it for the other. Of a hundred datagrams one is lost, one
-    comes twice, and two come after the next."""
+    """A relay between two ends of a trunk, each of which takes it for the other end. Of a hundred
+    datagrams one is lost, one comes twice, and two come after the next."""
 
     def __init__(self, seed):
         net = random.randrange(1, 250)
@@ -141,7 +141,7 @@ def two_sites(key, flags_of_a=(), flags_of_b=()):
 
 
 def by_opensm(key):
-    """It runs in one of the fabrics and routes both."""
+    """OpenSM runs in one of the fabrics and routes both."""
     with two_sites(key, ("--sm", "opensm"), ("--sm", "none")) as (a, b):
         pingpong(b, a)
         return a.run("a0", ["sminfo"]).check()
@@ -153,14 +153,14 @@ def multicast(key):
 
 
 def by_rdma_cm(key):
-    """A host of the other fabric has an address there only, but everybody knows its GID."""
+    """The address of a host of the other fabric is known there only, but its GID is known everywhere."""
     with two_sites(key) as (a, b):
         ports = json.loads(a.command("addr", "-f", a.name, "--json").check().output)["ports"]
         gid = next(port["gid"] for port in ports if port["host"] == "a0")
         port = str(free_port())
         words = ["-a", gid, "-p", port, "-C", "20", "-V", "-v"]
         server = a.start("a0", ["rping", "-s", *words])
-        # Nothing outside shows when it listens.
+        # Nothing outside shows when the server listens.
         client = eventually(lambda: good(b.run("b1", ["rping", "-c", *words])), "rping")
         expect("rdma-ping-19:" in client.output, str(client))
         return server.wait().check()

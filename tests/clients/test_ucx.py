@@ -44,7 +44,7 @@ def devices(fabric):
 
 
 def perftest(fabric, server, client, environment, arguments, iterations=500):
-    """The client's table has the line of results, and nobody warned."""
+    """The client's table has the line of results, and there is no warning."""
     results = fabric.pair(server, client, lambda port: [
         "env", *environment, "ucx_perftest", "-f", "-n", str(iterations), "-w", "50", "-p", str(port), *arguments])
     for result in results:
@@ -70,7 +70,7 @@ def counter(fabric, host, name):
 
 
 def crosses_the_fabric(fabric, server, client, transport):
-    """As many bytes as were sent left one port and came to the other; counters are in words."""
+    """As many bytes as were sent left one port and arrived at the other; counters are in words."""
     size, iterations = 65536, 200
     sent, received = counter(fabric, client, "port_xmit_data"), counter(fabric, server, "port_rcv_data")
     perftest(fabric, server, client, [f"UCX_TLS={SELECTED[transport]}", "UCX_RNDV_THRESH=inf"],
@@ -87,7 +87,7 @@ def short_form(report, fabric, hops, server, client):
         report.case(hops, f"{transport} counters", lambda: crosses_the_fabric(fabric, server, client, transport))
         for test in UCP:
             report.case(hops, f"{transport} {test}", lambda: ucp(fabric, server, client, transport, test))
-        # Arms its queues and sleeps, and does not poll in between.
+        # This test arms its queues and sleeps, and does not poll in between.
         report.case(hops, f"{transport} tag_lat -E sleep",
                     lambda: ucp(fabric, server, client, transport, "tag_lat", "-E", "sleep"))
     for transport, tests, layout in UCT:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""UCX's own tests of its transports over verbs, from the program that SOFTIB_UCX_GTEST names. They
-run in one process on one host, suite by suite, so that one that dies takes no other with it."""
+"""UCX's own tests of its transports over verbs, from the program that SOFTIB_UCX_GTEST names.
+They run in one process on one host, suite by suite, so that a suite that crashes does not end
+others."""
 
 import os
 import pathlib
@@ -12,13 +13,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Report, skip
 
 TRANSPORTS = ("rc_verbs", "ud_verbs")
-# Speed of everything with everything: minutes a test, and nothing is compared.
+# These compare the speed of all combinations: they take minutes, and compare no data.
 LEFT_OUT = ("test_uct_perf",)
 TIMEOUT_S = 1200
 
 
 def suites(fabric, program):
-    """Names such as rc_verbs/uct_flush_test."""
+    """Returns names such as rc_verbs/uct_flush_test."""
     listed = fabric.run("h0", [program, "--gtest_list_tests"], 120).check().output
     found = re.findall(r"^(\w+/\w+)\.$", listed, re.MULTILINE)
     return [name for name in found

@@ -28,7 +28,7 @@ class Sdk:
         pathlib.Path(self.scratch.name, "api_results").mkdir()
 
     def run(self, script, *words):
-        """Returns what a script says. The password is the token, whoever the user is."""
+        """Returns the output of a script. The password is the token, with any user name."""
         argv = [
             "/usr/bin/python3",
             str(self.folder / "scripts" / script), "--ufm_host", self.server.address,
@@ -48,7 +48,7 @@ class Sdk:
         return ended.stdout
 
     def listed(self, script, *words):
-        """The list that a script prints, as Python would."""
+        """Returns the list that a script prints, as a Python value."""
         said = self.run(script, *words)
         return ast.literal_eval(said[said.index("["):said.rindex("]") + 1])
 
@@ -173,7 +173,7 @@ def topologies_are_compared(fabric, sdk):
 
 
 def devices_are_isolated_in_batches(fabric, folder):
-    """The script speaks TLS alone, and asks before each batch."""
+    """The script uses only TLS, and asks before each batch."""
     with tempfile.TemporaryDirectory() as scratch:
         cert, key = f"{scratch}/cert.pem", f"{scratch}/key.pem"
         subprocess.run([

@@ -19,17 +19,18 @@ _SESSIONS = ("", "console", "text")
 
 
 class Block(NamedTuple):
-    line: int  # Of its first line in the document.
-    statements: list  # Texts; each is complete for a shell.
-    reason: str  # Why it is not run, or nothing.
+    line: int  # The line of the document on which the block begins.
+    statements: list  # The commands; each is complete for a shell.
+    reason: str  # The reason why it is not run, or nothing.
 
 
 def is_complete(text):
-    """Whether a shell would run it, rather than wait for more."""
+    """Returns whether a shell would run the text, rather than wait for more."""
     if text.rstrip().endswith("\\"):
         return False
     check = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
-    return check.returncode == 0 and not check.stderr  # It only warns of an open here-document.
+    # The shell only warns of an open here-document.
+    return check.returncode == 0 and not check.stderr
 
 
 def split(lines):

@@ -18,8 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import documented
 import softib_test
 
-# A client that comes before its server is started again, as a person would. A fabric that is
-# brought up finds no other and no program of an earlier one.
+# A client that comes before its server is started again, as a person would do. A fabric that is
+# brought up finds no other fabric and no program of an earlier one.
 DRIVER = r"""
 servers=0
 clean() {
@@ -52,7 +52,7 @@ def script_of(name, blocks):
 
 
 def run_blocks(name, blocks, build):
-    """Runs them; returns the exit status."""
+    """Runs the commands. Returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="softib-docs-") as folder:
         home = pathlib.Path(folder, "tree")
         home.mkdir()
@@ -90,7 +90,7 @@ def all_tests(build):
 
 
 def is_idle(call, tests):
-    """Whether a call of ctest, by names (-R) or labels (-L), means no test."""
+    """Returns whether a call of ctest, by names (-R) or labels (-L), selects no test."""
     argv = shlex.split(call)
     by_label = "-L" in argv
     pattern = re.compile(argv[argv.index("-L" if by_label else "-R") + 1])

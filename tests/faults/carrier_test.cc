@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A program on the packet path whose carrier dies: what was posted comes back as flushed, each
-// request once; the device, its queue pairs and its shared receive queues say so by asynchronous
-// events; and what is made afterwards works, unless the daemon died as well.
+// A program on the packet path whose carrier dies: every request that was posted comes back as
+// flushed, once; asynchronous events tell of the device, its queue pairs and its shared receive
+// queues; and objects that are made afterwards work, unless the daemon died as well.
 //
 //     carrier_test [daemon]
 //
-// Says "waiting" when the test around it may kill, and "restored" at the end.
+// Prints "waiting" when the test around it may kill the carrier, and "restored" at the end.
 #include <poll.h>
 
 #include <array>
@@ -37,7 +37,7 @@ int post(ibv_qp* qp, std::uint64_t wr_id, void* at, std::uint32_t lkey, bool sig
     return ibv_post_send(qp, &wr, &bad);
 }
 
-/// A shared receive queue, or none.
+/// A shared receive queue, if one is wanted.
 class SharedQueue {
   public:
     SharedQueue(Device& device, bool wanted) {
@@ -89,7 +89,7 @@ class Ends {
             post_recv(qps_[end], wr_id, memory_.data(), kBytes, mr_->lkey);
         }
     }
-    /// The receiver's; nullptr: it has none.
+    /// Returns the receiver's shared receive queue; nullptr if it has none.
     ibv_srq* srq() const { return srq_.get(); }
 
   private:
@@ -100,7 +100,7 @@ class Ends {
     std::array<ibv_qp*, 2> qps_{};
 };
 
-/// Waits for this many completions; by name, how they ended.
+/// Waits for this many completions. Returns their statuses by wr_id.
 std::map<std::uint64_t, ibv_wc_status> collect(Device& device, std::size_t count) {
     std::map<std::uint64_t, ibv_wc_status> found;
     const Deadline deadline;
@@ -127,8 +127,8 @@ void expect_flushed(const std::map<std::uint64_t, ibv_wc_status>& found, std::ui
     }
 }
 
-/// Takes asynchronous events until one of this type has come. One of a shared receive queue must be
-/// of `srq`.
+/// Takes asynchronous events until one of this type has come. An event of a shared receive queue
+/// must be of `srq`.
 void await_event(Device& device, ibv_event_type wanted, std::multiset<ibv_event_type>& seen,
                  ibv_srq* srq = nullptr) {
     const Deadline deadline;
@@ -147,7 +147,7 @@ void await_event(Device& device, ibv_event_type wanted, std::multiset<ibv_event_
     }
 }
 
-/// One message that arrives, and its acknowledgement.
+/// Sends one message and waits for both completions.
 void exchange(Device& device, Ends& ends, std::uint64_t name) {
     ends.receive(1, name);
     ends.send(name + 1);
@@ -156,13 +156,13 @@ void exchange(Device& device, Ends& ends, std::uint64_t name) {
     }
 }
 
-/// What was posted before and after the carrier's end, and what has a completion already.
+/// Loses the carrier while requests are posted, and posts more after its end.
 void lose(Device& device, Ends& ends) {
     exchange(device, ends, kDone);
     for (std::uint32_t i = 0; i < kReceives; ++i) {
         ends.receive(0, kReceive + i);
     }
-    // Nobody receives there: the peer is not ready, for ever.
+    // The peer has posted no receive, so these sends wait for ever.
     for (std::uint32_t i = 0; i < kSends; ++i) {
         ends.send(kSend + i, i % 2 == 0);
     }

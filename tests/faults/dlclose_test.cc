@@ -33,7 +33,8 @@ Fn symbol(void* library, const char* name) {
         }                                                     \
     } while (false)
 
-/// A request to a queue pair that is not there: the helper alone tries it again, and gives up.
+/// Loads the library, posts a request to a queue pair that does not exist, and unloads the library.
+/// Only the helper thread tries the request again, and gives up.
 void load_and_leave() {
     void* const library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
     NEED(library != nullptr);
@@ -92,7 +93,7 @@ void load_and_leave() {
 int main() {
     for (int i = 0; i < kTimes; ++i) {
         load_and_leave();
-        // The helper thread is at work meanwhile; if its code were gone, this would be the end.
+        // The helper thread works meanwhile; if its code were gone, the program would crash.
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200));

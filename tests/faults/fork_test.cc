@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A process with registered memory and open connections makes children of every kind: what they
-// do to their copy of the memory is theirs, and the parent's traffic never notices.
+// A process with registered memory and open connections makes children of every kind: a child can
+// do anything to its copy of the memory, and the parent's traffic never notices.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -77,12 +77,12 @@ int run_partner() {
     return 0;
 }
 
-/// In a child: the inherited memory is ours to spoil, and the fabric is open to us.
+/// Runs in a child: it overwrites the inherited memory, and uses the fabric itself.
 void be_child(int number, Memory& quiet, Device& inherited, const Loop& inherited_loop) {
     EXPECT(first_wrong(quiet.data(), quiet.size(), 77) == SIZE_MAX, "the child sees other bytes");
     std::memset(quiet.data(), 0xFF, quiet.size());
     if (number % 3 == 1) {
-        // What the parent opened does nothing here, and does not disturb the parent.
+        // Objects that the parent opened do nothing here, and do not disturb the parent.
         ibv_send_wr wr{};
         wr.opcode = IBV_WR_SEND;
         ibv_send_wr* bad = nullptr;

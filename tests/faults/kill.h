@@ -26,7 +26,7 @@ inline constexpr const char* kOpNames[kOps] = {"SEND",      "WRITE", "WRITE_IMM"
 
 enum class Role : std::uint32_t { kVictimSends, kVictimReceives };
 
-/// What the survivor tells the victim.
+/// What the survivor tells the victim to do.
 struct Plan {
     Op op;
     Role role;
@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kSrqSlots = 32;
 inline constexpr std::uint32_t kSmallBytes = 1024;
 inline constexpr std::uint32_t kLargeBytes = 256 * 1024;
 inline constexpr std::uint32_t kGrhBytes = 40;
-/// Received messages carry their number first, then a pattern that follows from it.
+/// The bytes of a received message: its number, then a pattern that follows from the number.
 inline constexpr std::uint32_t kSlotBytes = kSmallBytes + 64;
 
 inline bool takes_receive(Op op) {
@@ -49,7 +49,7 @@ inline bool takes_receive(Op op) {
            op == Op::kDatagram || op == Op::kLarge;
 }
 
-/// Posts one operation of `op` on message `message`, whose bytes stand at `from`.
+/// Posts one operation of `op` on message `message`, whose bytes are at `from`.
 void post_op(ibv_qp* qp, Op op, std::uint64_t wr_id, void* from, std::uint32_t bytes,
              std::uint32_t lkey, const Address& to, ibv_ah* ah);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Kills a peer again and again, at random moments and inside the library's critical sections, and
-// looks at what is left: the survivor gets its errors, every receive request is completed once,
-// not one byte is wrong, and the buddy that shares queues with the dead goes on.
+// checks what is left: the survivor gets its errors, every receive request is completed once, not
+// one byte is wrong, and the buddy that shares queues with the dead peer goes on.
 //
 //     softib exec h0 -- kill_loop --kills 150 --seed 7 --scratch DIR [--point N] [--op N]
 #include <signal.h>
@@ -33,11 +33,12 @@ struct Settings {
     std::uint32_t seed = 1;
     std::string scratch = "/tmp";
     int only_op = -1;
-    int only_point = -1;  ///< 0: random moments only.
+    int only_point = -1;  ///< With 0, peers are killed at random moments only.
     std::uint32_t first = 0;
 };
 
-/// Where an operation of this kind passes while it touches what is not its own.
+/// Returns the park points that an operation of this kind passes while it changes memory of other
+/// processes.
 std::vector<ParkPoint> points_of(Op op, Role role, bool calls_survivor) {
     if (role == Role::kVictimReceives) {
         return {ParkPoint::kServiceRunning};
@@ -81,7 +82,7 @@ struct Session {
     std::uint32_t sent = 0;
     std::uint32_t sends_done = 0;
     std::uint32_t flushed = 0;
-    bool failed = false;        ///< A send ended in an error: no more of them.
+    bool failed = false;        ///< A send ended in an error, so no more are posted.
     bool refill = true;         ///< Post receives again as they complete.
     std::uint64_t fetched = 0;  ///< Newest result of an atomic.
 };
@@ -296,7 +297,7 @@ void Survivor::handle(Session* session, const ibv_wc& wc) {
     }
 }
 
-/// Takes what is there; true when there was something.
+/// Takes the completions that are there. Returns true if there was one.
 bool Survivor::pump(Session* session) {
     std::array<ibv_wc, 32> done;
     const int n = device_.poll(done);
@@ -315,7 +316,7 @@ void Survivor::wait_until(Session* session, const char* what, const auto& done) 
         }
         EXPECT(!deadline.over(), std::string("this never happens: ") + what);
         if (sleeps && !done()) {
-            // By events alone: one that is lost is a hang.
+            // The survivor waits by events only, so a lost event is a hang.
             EXPECT(device_.wait_event(20'000), std::string("no event announces: ") + what);
         }
     }
@@ -360,7 +361,7 @@ Session Survivor::open_session(std::uint32_t number) {
     return session;
 }
 
-/// Ends a victim that parks while the survivor waits for it and could not do so itself.
+/// Kills a victim that parks while the survivor waits for it and could not kill it itself.
 void kill_when_parked(const Child& victim, const std::string& park_file) {
     struct stat st{};
     for (int ms = 0; ms < 100 && stat(park_file.c_str(), &st) != 0; ++ms) {
@@ -379,7 +380,7 @@ void Survivor::traffic(Session& session, const std::string& park_file, bool park
     }
     const auto start = Clock::now();
     const auto moment = std::chrono::microseconds(random_.below(2500));
-    const auto patience = std::chrono::milliseconds(100);  // A point it may not pass at all.
+    const auto patience = std::chrono::milliseconds(100);  // The victim may never pass the point.
     for (;;) {
         if (session.plan.role == Role::kVictimReceives) {
             top_up(session);
@@ -466,7 +467,8 @@ void Survivor::kill_one(std::uint32_t number) {
     unlink(park_file.c_str());
 }
 
-/// After the death: errors for what is outstanding, then every receive back exactly once.
+/// Checks the survivor after the victim's death: requests under way end in errors, then every
+/// receive request is completed exactly once.
 void Survivor::settle(Session& session) {
     if (session.plan.op == Op::kDatagram) {
         settle_datagrams(session);
@@ -490,7 +492,8 @@ void Survivor::settle(Session& session) {
     check_memory(session);
 }
 
-/// Nobody tells a datagram's sender; but no receive request may be lost or used twice.
+/// Checks datagrams after the victim's death: their sender is told nothing, but no receive request
+/// may be lost or used twice.
 void Survivor::settle_datagrams(Session& session) {
     wait_attached(2);
     session.event_driven = false;
@@ -533,7 +536,8 @@ void Survivor::check_memory(const Session& session) {
     if (session.plan.role != Role::kVictimSends || session.plan.op == Op::kAtomic) {
         return;
     }
-    // Writes go up in addresses: first the words of the newest message, then of the one before.
+    // Writes go up in addresses: first come words of the newest message, then words of the one
+    // before.
     const auto* const words = target_.at<const std::uint64_t>(0);
     const std::size_t count = target_.size() / 8;
     const std::size_t written = session.plan.bytes / 8;
@@ -557,7 +561,8 @@ void Survivor::close_session(Session& session) {
     }
 }
 
-/// Exactly as many messages fit into the shared queue as requests are posted and not completed.
+/// Checks that exactly as many messages fit into the shared queue as requests are posted and not
+/// completed.
 void Survivor::check_shared_queue() {
     ibv_qp* const from = device_.make_qp({});
     ibv_qp* const to = device_.make_qp({.srq = srq_});

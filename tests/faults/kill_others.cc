@@ -14,7 +14,7 @@ namespace faults {
 
 namespace {
 
-/// The survivor is the only one who needs us.
+/// Ends this process with the survivor, which alone needs it.
 void die_with_survivor() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(120);
@@ -56,7 +56,7 @@ void send_for_ever(Device& device, ibv_qp* qp, const Plan& plan) {
     }
 }
 
-/// Takes what comes, for ever.
+/// Takes completions, for ever.
 void receive_for_ever(Device& device, ibv_qp* qp, Memory& memory, const ibv_mr* mr) {
     for (;;) {
         std::array<ibv_wc, kRecvSlots> done;
@@ -68,7 +68,8 @@ void receive_for_ever(Device& device, ibv_qp* qp, Memory& memory, const ibv_mr* 
                       memory.size() / kRecvSlots, mr->lkey);
         }
         if (n == 0) {
-            // As a program does that has nothing else to do; half of the time it is in here.
+            // Waits for an event, as a program does that has nothing else to do; it spends half of
+            // its time here.
             device.wait_event(1);
             if (hung_up(kChildFd)) {
                 _exit(0);
@@ -83,7 +84,7 @@ void post_op(ibv_qp* qp, Op op, std::uint64_t wr_id, void* from, std::uint32_t b
              std::uint32_t lkey, const Address& to, ibv_ah* ah) {
     const auto at = reinterpret_cast<std::uint64_t>(from);
     const std::uint32_t head = bytes / 2;
-    // Two pieces: the general path, and a place between them to stop at.
+    // Two pieces make the library take its general path, with a park point between the pieces.
     ibv_sge sges[2] = {{at, head, lkey}, {at + head, bytes - head, lkey}};
     ibv_send_wr wr{};
     wr.wr_id = wr_id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All to all: every process sends a message to and writes into every other, and checks every byte
-// that came. Rank 0 is the one that starts the others and passes the addresses around.
+// All to all: every process sends a message to every other and writes into its memory, and checks
+// every byte that came. Rank 0 starts the others and distributes the addresses.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -39,7 +39,7 @@ class Rank {
     }
     const std::vector<Address>& addresses() const { return addresses_; }
 
-    /// `peers[r]`: the queue pair of rank r that belongs to us.
+    /// Connects the queue pairs. `peers[r]` is the queue pair of rank r that belongs to this rank.
     void connect(const std::vector<Address>& peers) {
         peers_ = peers;
         for (std::uint32_t r = 0; r < ranks_; ++r) {
@@ -78,7 +78,7 @@ class Rank {
             }
             if (n == 0) {
                 EXPECT(!deadline.over(), std::to_string(left) + " completions are missing");
-                device_.wait_event(100);  // Many more of us than cores.
+                device_.wait_event(100);  // There are many more processes than cores.
             }
         }
     }
@@ -114,7 +114,7 @@ class Rank {
     std::vector<Address> peers_;
 };
 
-/// What rank `self` needs of everybody's tables.
+/// Returns the addresses that rank `self` needs from the tables of all ranks.
 std::vector<Address> column(const std::vector<std::vector<Address>>& tables, std::size_t self) {
     std::vector<Address> peers;
     for (const auto& table : tables) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Thousands of connections between two processes, a verified message on each in each direction,
-// and what a queue pair costs in memory.
+// Makes thousands of connections between two processes, sends a verified message on each in each
+// direction, and measures the memory of a queue pair.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -54,7 +54,7 @@ class Side {
             EXPECT(put_bytes(fd, addresses_.data(), count_ * sizeof(Address)),
                    "the other side is gone");
         };
-        // In turns: more than what a socket holds is under way.
+        // The sides take turns, because a socket does not hold that many bytes.
         if (tag_ == 0) {
             tell();
         }
@@ -124,7 +124,7 @@ class Side {
     }
 
     std::uint32_t count_;
-    std::uint32_t tag_;  ///< 0 or 1: which side.
+    std::uint32_t tag_;  ///< The side of the connection: 0 or 1.
     Device device_;
     Memory received_;
     Memory source_;

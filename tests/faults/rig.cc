@@ -292,7 +292,7 @@ Child start_child(const std::vector<std::string>& args, const Variables& variabl
         envp.push_back(entry.data());
     }
     envp.push_back(nullptr);
-    // vfork: a fork of a process with registered memory is a test of its own.
+    // vfork, because a fork of a process with registered memory is a test of its own.
     const pid_t pid = vfork();
     EXPECT(pid >= 0, "vfork");
     if (pid == 0) {

@@ -18,7 +18,8 @@
 
 namespace faults {
 
-/// Nothing here takes seconds unless it hangs; sanitizers and loaded machines get ten times more.
+/// The limit of every wait. Nothing here takes seconds unless it hangs; sanitizers and loaded
+/// machines get ten times more.
 inline constexpr std::chrono::seconds kHang{20};
 
 [[noreturn]] void fail(const char* file, int line, const std::string& text);
@@ -41,10 +42,12 @@ class Deadline {
     Clock::time_point end_;
 };
 
-/// Set by main(); named in every failure, so that a run can be repeated.
+/// A description of the run, set by main(). Every failure prints it, so that the run can be
+/// repeated.
 extern std::string g_story;
 
-/// Memory with a guard of one page and a bit on each side; the inside starts unaligned on demand.
+/// Memory with a guard of a little more than one page on each side; on demand the inside starts
+/// unaligned.
 class Memory {
   public:
     explicit Memory(std::size_t bytes);
@@ -67,15 +70,15 @@ class Memory {
     std::size_t bytes_ = 0;
 };
 
-/// How to reach one end; goes over the wire as it is.
+/// The address of one end, as it is sent over the socket.
 struct Address {
     std::uint32_t qpn = 0;
     std::uint32_t lid = 0;
     std::uint32_t rkey = 0;
-    std::uint32_t word = 0;  ///< The program's own.
+    std::uint32_t word = 0;  ///< A word for the program's own use.
     std::uint64_t addr = 0;
     std::uint64_t bytes = 0;
-    ibv_gid gid{};  ///< On Ethernet; zero elsewhere.
+    ibv_gid gid{};  ///< The GID on Ethernet; zero elsewhere.
 };
 
 struct Options {
@@ -93,7 +96,8 @@ class Device {
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
-    ibv_mr* reg(void* at, std::size_t bytes);  ///< Until dereg() or the end of the device.
+    /// The region lives until dereg() or the end of the device.
+    ibv_mr* reg(void* at, std::size_t bytes);
     void dereg(ibv_mr* mr);
     ibv_qp* make_qp(const Options& options);
     Address address(ibv_qp* qp, const ibv_mr* mr = nullptr) const;
@@ -108,7 +112,7 @@ class Device {
     ibv_comp_channel* channel = nullptr;
     ibv_cq* cq = nullptr;
     std::uint16_t lid = 0;
-    ibv_gid gid{};  ///< On Ethernet, where it is the address.
+    ibv_gid gid{};  ///< The GID, which is the address on Ethernet.
 
   private:
     std::vector<ibv_mr*> regions_;
@@ -116,7 +120,7 @@ class Device {
 
 inline constexpr std::uint32_t kQKey = 0x5EED;
 
-/// INIT (so that receives may be posted), then RTR and RTS to the other end.
+/// Moves a queue pair to INIT, so that receives may be posted.
 void to_init(ibv_qp* qp);
 struct Retry {
     std::uint8_t timeout = 10;  ///< 4 ms
@@ -130,7 +134,7 @@ void post_recv(ibv_qp* qp, std::uint64_t wr_id, const void* at, std::size_t byte
 void post_srq_recv(ibv_srq* srq, std::uint64_t wr_id, const void* at, std::size_t bytes,
                    std::uint32_t lkey);
 
-// Plain messages over a socket; the other end being gone is false, not an error.
+// Plain messages over a socket. They return false if the other end is gone.
 bool put_bytes(int fd, const void* data, std::size_t bytes);
 bool get_bytes(int fd, void* data, std::size_t bytes);
 template <typename T>
@@ -150,14 +154,14 @@ struct Child {
 inline constexpr int kChildFd = 3;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 Child start_child(const std::vector<std::string>& args, const Variables& variables);
-/// Waits for the end; returns the wait status.
+/// Waits for the end of a child. Returns the wait status.
 int end_child(Child& child, int signal_number);
 
-/// Process slots in use: what the daemon has not yet taken back counts. Looks, changes nothing.
+/// Returns the number of process slots in use, also those that the daemon has not freed yet.
 std::size_t attached_processes();
 void wait_attached(std::size_t count);
 
-/// Small generator of our own: the same seed gives the same run everywhere.
+/// A small random generator: the same seed gives the same run everywhere.
 class Random {
   public:
     explicit Random(std::uint64_t seed) : state_(seed * 2 + 1) {}
@@ -171,12 +175,12 @@ class Random {
     std::uint64_t state_;
 };
 
-/// The word that belongs at word `index` of message `message`.
+/// Returns the word that belongs at word `index` of message `message`.
 inline std::uint64_t pattern(std::uint32_t message, std::uint64_t index) {
     return std::uint64_t{message} << 32 | ((index * 2654435761U) & 0xFFFFFFFF);
 }
 void fill_pattern(void* at, std::size_t bytes, std::uint32_t message);
-/// Index of the first wrong word, or SIZE_MAX.
+/// Returns the index of the first wrong word, or SIZE_MAX.
 std::size_t first_wrong(const void* at, std::size_t bytes, std::uint32_t message);
 
 }  // namespace faults

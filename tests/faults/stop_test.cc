@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A peer that is stopped (SIGSTOP) at any instruction and continued later: whoever waits for it
-// meanwhile waits no longer than that, and everything it was doing comes to its end.
+// A peer is stopped (SIGSTOP) at any instruction and continued later: processes that wait for it
+// wait only that long, and everything that it was doing is completed.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -86,7 +86,7 @@ int run_all() {
         kill(sender.pid, SIGSTOP);
         pump();
         if (i % 10 == 9) {
-            // What waits for the stopped gives up after a while instead.
+            // A deregistration that waits for the stopped peer gives up after a while.
             Memory other(kBytes);
             ibv_mr* const short_lived = device.reg(other.data(), other.size());
             device.dereg(short_lived);

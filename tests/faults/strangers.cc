@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Clients that do not behave: they die in a call to the daemon, send it garbage after attaching,
-// or close their connection and live on. A pair that behaves never notices.
+// Clients that misbehave: they die in a call to the daemon, send it garbage after attaching, or
+// close their connection and live on. A pair that behaves well never notices.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -23,7 +23,7 @@ using namespace softib::live;
 
 constexpr std::uint32_t kBytes = 64 * 1024;
 
-/// A bystander: one process, two queue pairs, a write that must arrive.
+/// A bystander: one process with two queue pairs and a write that must arrive.
 class Pair {
   public:
     Pair() : device_(64), memory_(2 * kBytes) {
@@ -78,7 +78,7 @@ int attach_raw() {
     return fd;
 }
 
-/// Attaches, asks something, and does not wait for the answer.
+/// Attaches, sends a request, and does not wait for the answer.
 int run_caller() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int fd = attach_raw();
@@ -126,7 +126,7 @@ void die_in_calls(Pair& bystander) {
     wait_attached(1);
 }
 
-/// Attaches and says something that makes no sense. Maps no memory of the fabric.
+/// Attaches and sends garbage. Maps no memory of the fabric.
 int run_garbler() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     Random random(6);
@@ -138,14 +138,14 @@ int run_garbler() {
             c = static_cast<char>(random.next());
         }
         if (random.below(2) == 0) {
-            // A head that is right, and the rest is not. Not the request that ends the fabric:
-            // that one does what it says.
+            // A correct head, followed by garbage. The request that ends the fabric is left out,
+            // because the daemon would obey it.
             constexpr auto kLast = static_cast<std::uint32_t>(RequestId::kBadLink);
             std::uint32_t head[2] = {kProtocolVersion, 1 + random.below(kLast)};
             head[1] = head[1] == static_cast<std::uint32_t>(RequestId::kShutdown) ? 77 : head[1];
             std::memcpy(garbage.data(), head, sizeof head);
             if (garbage.size() >= kMessageHeadBytes) {
-                // A body as long as it says, whatever is in it.
+                // The body has the length that the head says, with any content.
                 const auto bytes = static_cast<std::uint32_t>(garbage.size() - kMessageHeadBytes);
                 std::memcpy(garbage.data() + offsetof(Message, body_bytes), &bytes, sizeof bytes);
             }
@@ -180,7 +180,7 @@ void live_on(Pair& bystander) {
     char ready = 0;
     EXPECT(get(closer.fd, ready), "no closer");
     for (int i = 0; i < 10; ++i) {
-        // Newcomers must not get what it still uses.
+        // Newcomers must not get the resources that the closer still uses.
         Child newcomer = start_child({"closer"}, {{"SOFTIB_HOST", "h0"}});
         EXPECT(get(newcomer.fd, ready), "no newcomer");
         EXPECT(put(closer.fd, 'g') && put(newcomer.fd, 'g'), "somebody is gone");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A peer writes to a few bytes of a page, which it reaches by system call, while another
-// registration swaps that page for a shared one. The owner has not the right to handle faults of
-// the kernel, as no ordinary user has: no write may fail or be lost for it.
+// registration swaps that page for a shared one. The owner may not handle faults of the kernel, as
+// no ordinary user may: still no write may fail or be lost.
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Program, find_build  # noqa: E402
 
-PATIENCE_S = 20  # Nothing here takes so long unless it hangs.
+PATIENCE_S = 20  # Nothing here takes this long unless it hangs.
 IDLE_S = 2.0
 TICKS_IDLE = 2
 PTRACE_ATTACH, PTRACE_DETACH, WALL = 16, 17, 0x40000000
@@ -39,7 +39,8 @@ def program(fabric, name):
 
 
 def with_hooks(fabric, argv):
-    """The verbs library with park points comes before the one that softib exec puts first."""
+    """Returns an environment in which the verbs library with park points comes before the one that softib
+    exec puts first."""
     path = str(fabric.build / "lib" / "softib-hooks")
     return ["env", f"LD_LIBRARY_PATH={path}", *argv]
 
@@ -53,7 +54,7 @@ def daemon_pid(fabric):
 
 
 def arena_blocks(fabric):
-    """512-byte blocks that the arena occupies: found as the daemon's memfd of that name."""
+    """Returns the 512-byte blocks that the arena occupies: it is the daemon's memfd of that name."""
     folder = pathlib.Path("/proc", str(daemon_pid(fabric)), "fd")
     for entry in folder.iterdir():
         if "softib-arena" in os.readlink(entry):
@@ -62,7 +63,7 @@ def arena_blocks(fabric):
 
 
 def cpu_ticks(pid):
-    """Of the whole process: user and system time."""
+    """Returns user and system time of the whole process."""
     fields = pathlib.Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
 
@@ -94,7 +95,7 @@ def kill(args):
 
 
 def plain(name, *flags, hosts="2", timeout_s=120):
-    """A program that checks everything by itself."""
+    """Runs a program that checks everything by itself."""
     def case(_args):
         with Fabric("--hosts", hosts) as fabric:
             argv = [program(fabric, name), *flags]
@@ -104,7 +105,7 @@ def plain(name, *flags, hosts="2", timeout_s=120):
 
 
 def start_traffic(fabric, *flags):
-    """A pair that sends to each other until told to stop; returns its driver."""
+    """Starts a pair that sends to each other until told to stop. Returns its driver."""
     driver = fabric.start("h0", [program(fabric, "traffic"), *flags])
     driver.wait_until(lambda: "flowing" in driver.output(), "traffic", PATIENCE_S)
     return driver
@@ -123,10 +124,11 @@ def restart(_args):
                               PATIENCE_S)
             fabric.command("up", fabric.name).check()
             fabric.run("h1", [program(fabric, "traffic"), "brief"], PATIENCE_S).check()
-            driver.signal(signal.SIGUSR1)  # "late-events": sleeps from now on.
+            driver.signal(signal.SIGUSR1)  # A "late-events" program sleeps from now on.
             driver.wait_until(lambda: driver.output().count("still flowing") == 2,
                               "traffic with a new daemon", PATIENCE_S)
-            # Who was there before goes on or fails, but it answers, and its peer's death too.
+            # A program that was there before goes on or fails, but it answers, and so it does when its peer
+            # dies.
             driver.signal(signal.SIGUSR2)
             result = driver.wait(PATIENCE_S)
             fabric.programs.remove(driver)
@@ -137,7 +139,7 @@ def restart(_args):
 
 
 def idle(_args):
-    """After the traffic: programs that sleep on a channel, their helpers and the daemon use nothing."""
+    """After the traffic, programs that sleep on a channel, their helper threads and the daemon use no CPU."""
     with Fabric("--hosts", "2") as fabric:
         driver = start_traffic(fabric, "then-sleep")
         driver.wait_until(lambda: "asleep" in driver.output(), "the end of the traffic", PATIENCE_S)
@@ -158,7 +160,7 @@ def idle(_args):
 
 
 def helper(fabric, name):
-    """The entry of a daemon's helper in softib status."""
+    """Returns the entry of a daemon's helper process in softib status."""
     return next(h for h in status(fabric)["health"]["helpers"] if h["name"] == name)
 
 
@@ -203,7 +205,7 @@ def carrier_roce(args):
 
 
 def ptrace(request, pid, libc=ctypes.CDLL(None, use_errno=True)):
-    """Returns False where the kernel does not let us."""
+    """Makes a ptrace request. Returns False where the kernel does not allow it."""
     libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
     if libc.ptrace(request, pid, None, None) != 0:
         return False
@@ -220,8 +222,8 @@ def expect_health(fabric, state, ok, *words):
 
 
 def carrier_hangs(_args):
-    """A carrier that hangs is told from one that works and one that is dead. When it goes on, so do the
-    programs that waited; when it is killed instead, it is as if it had died."""
+    """A carrier that hangs is distinguished from one that works and from one that is dead. When it goes
+    on, so do the programs that waited; when it is killed instead, programs see its death."""
     os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
     with Fabric("--hosts", "2") as fabric:
         pid = helper(fabric, "carrier")["pid"]
@@ -233,7 +235,7 @@ def carrier_hangs(_args):
         waits.wait(PATIENCE_S).check()
         fabric.programs.remove(waits)
         expect_health(fabric, "runs", True, "ok")
-        if ptrace(PTRACE_ATTACH, pid):  # It does nothing, and no signal says so.
+        if ptrace(PTRACE_ATTACH, pid):  # The carrier does nothing, and no signal reports it.
             expect_health(fabric, "silent", False, f"carrier (pid {pid}) does not answer", f"kill -KILL {pid}")
             ptrace(PTRACE_DETACH, pid)
             expect_health(fabric, "runs", True, "ok")
@@ -252,7 +254,7 @@ def carrier_hangs(_args):
 
 
 def carrier_and_daemon(_args):
-    """The daemon dies and takes the carrier with it: nobody is left to tell the programs."""
+    """The daemon dies and takes the carrier with it: no process is left to tell the programs."""
     os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
     with Fabric("--hosts", "2") as fabric:
         driver = start_waiting(fabric, "daemon")
@@ -263,7 +265,7 @@ def carrier_and_daemon(_args):
 
 
 def carrier_memory(_args):
-    """What a burst of many queue pairs took, the carrier gives back once it has nothing to do."""
+    """The carrier frees the memory for a burst of many queue pairs once it has nothing to do."""
     os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
     with Fabric("--hosts", "2") as fabric:
         pid = helper(fabric, "carrier")["pid"]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A pair that plays ping-pong while the test around it does something to the fabric.
+// A pair plays ping-pong while the test around it does something to the fabric.
 //
 //     traffic poll|events|late-events|brief|then-sleep
 //
-// Says "flowing" once it flows. SIGUSR1: says "still flowing" after the next hundred rounds, or how
-// it ended. SIGUSR2: kills its peer and waits for the error that must follow, then ends.
+// Prints "flowing" once messages flow. On SIGUSR1 it prints "still flowing" after the next hundred
+// rounds, or how the traffic ended. On SIGUSR2 it kills its peer, waits for the error that must
+// follow, and ends.
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -52,7 +53,8 @@ class Player {
     }
     void receive() { post_recv(qp_, 2, memory_.data() + kBytes, kBytes, mr_->lkey); }
 
-    /// Waits for what was sent and, if asked, for a message. Anything but success is returned.
+    /// Waits for the completions of sends and, if asked, for a message. Returns the first status
+    /// that is not success.
     ibv_wc_status wait(bool for_message) {
         const Deadline deadline;
         bool message = !for_message;
@@ -86,7 +88,7 @@ class Player {
     std::uint32_t received_ = 0;
 };
 
-/// Blocked in a read of the channel until a signal comes: what a server does all day.
+/// Sleeps in a read of the channel until a signal comes, as an idle server does.
 void sleep_for_good(Device& device, int fd) {
     pollfd waiting[2] = {{device.channel->fd, POLLIN, 0}, {fd, POLLIN, 0}};
     while (!g_end && waiting[1].revents == 0) {

@@ -47,7 +47,7 @@ class RemoteActor : public Actor {
             recv(socket_, &reply, sizeof reply, 0) != sizeof reply) {
             int status = 0;
             waitpid(pid_, &status, 0);
-            // Nothing that follows could mean anything.
+            // The test cannot go on without the actor.
             std::fprintf(stderr, "the actor's process ended with status %#x at command %u\n",
                          static_cast<unsigned>(status), static_cast<unsigned>(command.op));
             std::exit(1);
@@ -70,8 +70,8 @@ std::span<std::byte> map_shared(int fd) {
     return {static_cast<std::byte*>(at), kActorBytes};
 }
 
-/// Lets the actor's own threads write words of the buffer; each word counts up, and nothing but
-/// the thread may change it.
+/// Counts up words of the buffer, in a thread of the actor, and counts in `lost` the values that
+/// something else changed.
 void write_words(std::byte* base, std::uint64_t first, std::uint64_t step,
                  const std::atomic<bool>& stop, std::atomic<std::uint64_t>& lost) {
     std::vector<std::uint64_t> expected(kWordsWritten);
@@ -235,7 +235,7 @@ std::unique_ptr<Actor> make_actor(unsigned host, bool remote) {
     } else {
         int ends[2];
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        // Duplicates survive the exec, under the numbers they have here.
+        // Duplicates of the descriptors survive the exec, with the same numbers in the new process.
         const int inherited[] = {dup(ends[1]), dup(shared)};
         std::string socket_there = std::to_string(inherited[0]);
         std::string shared_there = std::to_string(inherited[1]);

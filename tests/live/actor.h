@@ -2,8 +2,8 @@
 #pragma once
 
 // One side of an integrity run: a buffer, regions in it, queue pairs, and threads that go on
-// writing to the buffer. It obeys commands, here or in a process of its own, so that one test
-// drives both kinds alike.
+// writing to the buffer. An actor obeys commands, in the test's process or in a process of its own,
+// so that one test drives both kinds alike.
 
 #include <atomic>
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr std::size_t kActorBytes = 64 * kPage;
 /// Pages of the buffer that are MAP_SHARED; the others are private.
 inline constexpr std::size_t kSharedBegin = 16 * kPage;
 inline constexpr std::size_t kSharedEnd = 40 * kPage;
-inline constexpr std::size_t kWordsWritten = 64;  ///< By the writer threads.
+inline constexpr std::size_t kWordsWritten = 64;  ///< Words that each writer thread changes.
 
 struct Command {
     enum Op : std::uint32_t {
@@ -34,9 +34,9 @@ struct Command {
                       ///< [4]: rkey, [5]: compare or add, [6]: swap; UD: [3] QPN, [4] LID; sges.
         kPoll,        ///< arg[0]: 0 sends, 1 receives. Reply: status, byte length, immediate.
         kFill,        ///< arg[0]: seed.
-        kShow,        ///< Copies the buffer to where the test sees it.
+        kShow,        ///< Copies the buffer to memory that the test sees.
         kWrite,       ///< Starts threads that write to the words at arg[0], arg[0] + arg[1], …
-        kCheck,       ///< Stops them. Reply: writes lost.
+        kCheck,       ///< Stops these threads. Reply: the number of writes that were lost.
         kStop,
     };
     Op op = kStop;
@@ -93,10 +93,10 @@ class LocalActor : public Actor {
     std::atomic<std::uint64_t> lost_{0};
 };
 
-/// An actor in this process (`remote` false) or in a new one, started with `--actor`.
+/// Makes an actor in this process (`remote` false) or in a new one, started with `--actor`.
 std::unique_ptr<Actor> make_actor(unsigned host, bool remote);
 
-/// To be called first in main(): the life of a remote actor. Returns if this is not one.
+/// Runs a remote actor. main() must call it first; it returns if this process is not one.
 void run_if_actor(int argc, char** argv);
 
 }  // namespace softib::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A peer that answers at once. To adapters a message is done before its receiver hears of it, so
-// in a completion queue of both kinds the completion of a message stands before that of its answer.
+// A peer that answers at once. An HCA completes a message before its receiver sees it, so in a
+// completion queue that both share the completion of a message comes before that of its answer.
 #include <thread>
 
 #include "verbs_rig.h"
@@ -25,7 +25,7 @@ struct Asker : End {
     }
 };
 
-/// Sleeps until a message comes: its sender's last act is to wake it.
+/// Answers each message. Sleeps until one comes: the sender wakes the receiver as its last step.
 void answer_all(End& end, Send answer) {
     for (std::uint64_t round = 0; round < kRounds; ++round) {
         ASSERT_TRUE(take_event(end.channel.get(), end.recv_cq.get()));
@@ -54,7 +54,7 @@ void run(Asker& asker, End& answerer, const Send& question, Send answer) {
     std::thread other([&] { answer_all(answerer, answer); });
     ask_all(asker, question);
     if (testing::Test::HasFatalFailure()) {
-        to_state(answerer.qp.get(), IBV_QPS_ERR);  // Nobody asks any more.
+        to_state(answerer.qp.get(), IBV_QPS_ERR);  // No more questions will come.
     }
     other.join();
 }

@@ -12,7 +12,7 @@
 namespace softib::test {
 namespace {
 
-/// A SEND from `a` to `b`. When this returns, its completion stands in the receiver's queue.
+/// Sends a SEND from `a` to `b`. When this returns, its completion is in the receiver's queue.
 void send_to_b(Pair& p, bool solicited) {
     ASSERT_EQ(p.b.receive(1, 0, 64), 0);
     const unsigned also = solicited ? unsigned{IBV_SEND_SOLICITED} : 0U;
@@ -31,12 +31,13 @@ TEST(Arming, RaisesTheEventOfAnUnpolledCompletionAtOnce) {
     ASSERT_EQ(ibv_req_notify_cq(p.b.recv_cq.get(), 0), 0);
     EXPECT_TRUE(has_event(p));
     EXPECT_TRUE(take_event(p.b.channel.get(), p.b.recv_cq.get()));
-    // That arming is spent.
+    // The event has used up the arming.
     send_to_b(p, false);
     EXPECT_FALSE(has_event(p));
 }
 
-/// As perftest does: take the event, arm, poll; the next event is the next completion's.
+/// A program that takes the event, arms and polls, as perftest does, gets the next event for the
+/// next completion.
 TEST(Arming, BetweenAnEventAndItsPollRaisesNoSecondOne) {
     Pair p(with_channel());
     ASSERT_EQ(ibv_req_notify_cq(p.b.recv_cq.get(), 0), 0);
@@ -47,7 +48,7 @@ TEST(Arming, BetweenAnEventAndItsPollRaisesNoSecondOne) {
         EXPECT_FALSE(has_event(p));
         EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_SUCCESS);
     }
-    // Another one that came meanwhile is told.
+    // A completion that came before the queue is armed raises an event at once.
     send_to_b(p, false);
     send_to_b(p, false);
     EXPECT_TRUE(take_event(p.b.channel.get(), p.b.recv_cq.get()));
@@ -63,7 +64,7 @@ TEST(Arming, ForSolicitedCompletionsSeesNoOthers) {
     send_to_b(p, true);
     EXPECT_TRUE(take_event(p.b.channel.get(), p.b.recv_cq.get()));
     EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_SUCCESS);
-    send_to_b(p, false);  // The solicited one stands between two others.
+    send_to_b(p, false);  // The solicited completion is between two others.
     ASSERT_EQ(ibv_req_notify_cq(p.b.recv_cq.get(), 1), 0);
     EXPECT_TRUE(take_event(p.b.channel.get(), p.b.recv_cq.get()));
 }
@@ -115,7 +116,7 @@ TEST(Arming, OutlastsAChannelWithoutRoom) {
         let_arrive();
     };
     const std::size_t room =
-        static_cast<std::size_t>(fcntl(p.b.channel->fd, F_GETPIPE_SZ)) / 16;  // An event's bytes.
+        static_cast<std::size_t>(fcntl(p.b.channel->fd, F_GETPIPE_SZ)) / 16;  // 16 bytes an event.
     for (std::size_t i = 0; i < room + 10; ++i) {
         ASSERT_EQ(ibv_req_notify_cq(p.b.recv_cq.get(), 0), 0);
         send_to_b(p, false);
@@ -150,7 +151,7 @@ TEST(Arming, IsPossibleWhileTheQueueIsPolled) {
     ASSERT_EQ(to_state(qp.get(), IBV_QPS_ERR), 0);
     ibv_poll_cq_attr poll_attr{};
     ASSERT_EQ(ibv_start_poll(cq, &poll_attr), 0);
-    ASSERT_EQ(ibv_req_notify_cq(owned.get(), 0), 0);  // The second one waits.
+    ASSERT_EQ(ibv_req_notify_cq(owned.get(), 0), 0);  // The second completion is not polled yet.
     EXPECT_TRUE(take_event(end.channel.get(), owned.get()));
     ASSERT_EQ(ibv_next_poll(cq), 0);
     ASSERT_EQ(ibv_req_notify_cq(owned.get(), 0), 0);
@@ -158,7 +159,7 @@ TEST(Arming, IsPossibleWhileTheQueueIsPolled) {
     ibv_end_poll(cq);
 }
 
-/// What a program may expect of one queue and its channel.
+/// A model of what a program may expect of one queue and its channel.
 class Model {
   public:
     enum class Arm { kNone, kSolicited, kAny };
@@ -200,8 +201,8 @@ class Model {
     std::size_t events() const { return events_.size(); }
 
   private:
-    /// An event: how many completions were unpolled when it was raised, and how many had been
-    /// polled before. Arming raises one with none.
+    /// An event, with the completions that were unpolled when it was raised, and those polled
+    /// before. An arming that raises an event at once counts as one without completions.
     struct Raised {
         std::size_t polled = 0;
         std::size_t completions = 0;
@@ -210,7 +211,7 @@ class Model {
     Arm armed_ = Arm::kNone;
     bool announced_ = false;
     std::deque<Raised> events_;
-    Raised told_;  ///< The event taken last.
+    Raised told_;  ///< The event that was taken last.
     std::size_t polled_ = 0;
 };
 
@@ -222,7 +223,8 @@ struct Bench {
     }
     void complete_in_error() {
         ASSERT_EQ(post_recv(broken.get(), 2, {}), 0);
-        // By the time that something has gone to the other side and back, it is there.
+        // The completion in error is there when a WRITE has gone to the other side and its
+        // acknowledgement has come back.
         Send write(IBV_WR_RDMA_WRITE);
         ASSERT_EQ(write.from(p.a.region(), 0, 8).to(p.b.region(), 0).post(p.a.qp.get()), 0);
         ASSERT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
@@ -232,7 +234,7 @@ struct Bench {
 };
 
 TEST(Arming, AnyOrderOfArmingPollingAndCompletingIsAsTheModelSays) {
-    constexpr std::size_t kUnpolledMax = 12;  // Fewer than a queue holds.
+    constexpr std::size_t kUnpolledMax = 12;  // The queue holds more than this.
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
         Bench bench;
@@ -269,7 +271,8 @@ TEST(Arming, AnyOrderOfArmingPollingAndCompletingIsAsTheModelSays) {
     }
 }
 
-/// As UCX sleeps: arm, wait, take one completion, and no poll in between.
+/// A program that sleeps as UCX does: it arms, waits, and takes one completion, without a poll in
+/// between.
 TEST(Arming, AThreadThatSleepsWithoutPollingOnceMoreIsWoken) {
     constexpr int kMessages = 3000;
     Pair p(with_channel());

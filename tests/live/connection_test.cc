@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Connections by librdmacm, both ends in this process: events that move with their endpoint, and
-// what was posted before the end.
+// Connections by librdmacm with both ends in this process: events that move with their endpoint,
+// and requests that were posted before the end of a connection.
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -88,12 +88,12 @@ struct Ends {
         EXPECT_EQ(rdma_bind_addr(listener.get(), reinterpret_cast<sockaddr*>(&any)), 0);
         EXPECT_EQ(rdma_listen(listener.get(), 4), 0);
     }
-    /// The client has asked for a connection.
+    /// Makes the client ask for a connection.
     void ask() {
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = rdma_get_src_port(listener.get());
-        inet_pton(AF_INET, "127.55.0.1", &to.sin_addr);  // The first host's.
+        inet_pton(AF_INET, "127.55.0.1", &to.sin_addr);  // The address of the first host.
         ASSERT_EQ(rdma_resolve_addr(client.get(), nullptr, reinterpret_cast<sockaddr*>(&to), 2000),
                   0);
         expect_event(client_channel, RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -110,7 +110,8 @@ struct Ends {
         rdma_conn_param param = parameters();
         ASSERT_EQ(rdma_accept(id, &param), 0);
     }
-    /// The server's endpoint has been accepted; its ESTABLISHED is under way, and not taken.
+    /// Connects the two ends. The server's endpoint is accepted, and its ESTABLISHED event is not
+    /// taken yet.
     void connect() {
         ask();
         accept(expect_event(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST));
@@ -139,7 +140,8 @@ TEST(Migration, KeepsTheOrderOfEvents) {
     const EventChannel second = make_channel();
     Ends ends;
     ends.connect();
-    ASSERT_EQ(rdma_disconnect(ends.client.get()), 0);  // Waits behind ESTABLISHED.
+    // The DISCONNECTED event waits behind ESTABLISHED.
+    ASSERT_EQ(rdma_disconnect(ends.client.get()), 0);
     expect_event(ends.client_channel, RDMA_CM_EVENT_DISCONNECTED);
     ASSERT_EQ(rdma_migrate_id(ends.server.get(), first.get()), 0);
     ASSERT_EQ(rdma_migrate_id(ends.server.get(), second.get()), 0);
@@ -183,7 +185,7 @@ TEST(Migration, RacesWithAReaderOfTheOldChannel) {
         std::optional<CmEvent> taken;
         std::thread reader([&] {
             if (readable(ends.server_channel->fd, 0ms)) {
-                // It may be gone by now; then this waits for the next one.
+                // The event may be gone by now; then this waits for the next one.
                 rdma_cm_event* event = nullptr;
                 ASSERT_EQ(rdma_get_cm_event(ends.server_channel.get(), &event), 0);
                 taken = CmEvent{event->event, event->id};
@@ -209,7 +211,8 @@ TEST(Migration, RacesWithAReaderOfTheOldChannel) {
     }
 }
 
-/// As an HCA's send queue: what was posted has left before the queue pair stops.
+/// Requests that were posted before the disconnect have left before the queue pair stops, as in the
+/// send queue of an HCA.
 TEST(Disconnecting, LetsGoWhatWasPostedBefore) {
     constexpr int kMessages = 5;
     for (int round = 0; round < 20; ++round) {

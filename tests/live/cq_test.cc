@@ -186,7 +186,7 @@ TEST(Cq, OverflowRaisesAnEventAndKeepsTheOldEntries) {
     }
 }
 
-/// All of them, also those that had nothing to complete.
+/// An overflow stops all queue pairs of the queue, also those that had nothing to complete.
 TEST(Cq, OverflowStopsItsQueuePairs) {
     QpOptions o;
     o.cqe = 3;
@@ -297,7 +297,8 @@ struct ExtendedPair {
     }
     ~ExtendedPair() {
         if (polling) {
-            end_poll();  // a test that gave up inside: the queue would wait for it for ever
+            // The test failed inside a poll, and the queue would wait for its end for ever.
+            end_poll();
         }
         a.qp.reset();
         EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// UD: headers, Q_Keys, what is dropped and counted.
+// UD: headers, Q_Keys, and which datagrams are dropped and counted.
 #include <arpa/inet.h>
 
 #include <cstring>
@@ -153,7 +153,7 @@ TEST(Ud, OnlySendsAreAllowed) {
 
 TEST(Ud, EveryDestinationIsCounted) {
     DatagramPair p;
-    constexpr std::uint16_t kLids = 300;  // Most of them nobody's.
+    constexpr std::uint16_t kLids = 300;  // No port has most of these LIDs.
     std::vector<Owned<ibv_ah>> handles;
     for (std::uint16_t lid = 1; lid <= kLids; ++lid) {
         ibv_ah_attr attr{};
@@ -174,7 +174,7 @@ TEST(Ud, EveryDestinationIsCounted) {
             ASSERT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
         }
     }
-    // On the packet path what we send to ourselves does not leave the adapter.
+    // On the packet path a datagram from a host to itself does not leave the HCA.
     const std::uint64_t packets = (kLids - (on_packet_path() ? 1U : 0U)) * kRounds;
     EXPECT_TRUE(counts_to(0, "counters/port_xmit_packets", sent + packets));
     // LRH 2, BTH 3, DETH 2, ICRC 1, 10 bytes padded to 3 words.
@@ -231,7 +231,7 @@ TEST(Ud, TooSmallASharedReceiveIsUsedUp) {
     EXPECT_EQ(second.status, IBV_WC_SUCCESS);
 }
 
-// Class A: memory that the receiver may not use is an error of its own.
+// Class A: memory that the receiver may not use is an error of the receiver's queue pair.
 TEST(Ud, ReceiveIntoForbiddenMemoryStopsTheReceiver) {
     DatagramPair p;
     ASSERT_EQ(post_recv(p.b.qp.get(), 3, {{p.b.memory.address(), 100, 0xDEAD00}}), 0);

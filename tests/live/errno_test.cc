@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Verbs that return an errno value and are the kernel's to refuse: rdma-core hands on what the
-// system call said, and that is in errno too.
+// Verbs that the kernel can refuse, and that return an errno value. In rdma-core errno has that
+// value too, because these verbs return what the system call returned.
 #include <cerrno>
 
 #include "verbs_rig.h"

@@ -27,7 +27,7 @@ TEST(Rnr, NoRetryFailsAtOnce) {
     EXPECT_EQ(wc.status, IBV_WC_RNR_RETRY_EXC_ERR);
     EXPECT_EQ(wc.wr_id, 5U);
     EXPECT_EQ(state_of(p.a.qp.get()), IBV_QPS_ERR);
-    // The receiver did nothing wrong.
+    // The receiver's queue pair is not affected.
     EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_RTS);
 }
 
@@ -119,7 +119,7 @@ TEST(Retry, PeerThatIsNotReadyToReceiveNeverAnswers) {
 
 TEST(Retry, PeerThatBecomesReadyInTimeIsAnswered) {
     QpOptions o;
-    o.timeout = 20;  // Seconds.
+    o.timeout = 20;  // A timeout of seconds.
     End a(0, o);
     End b(1, o);
     ASSERT_EQ(to_init(a.qp.get(), o), 0);
@@ -200,7 +200,7 @@ TEST(Flush, ResetForgetsWithoutCompletions) {
     ASSERT_EQ(to_state(p.a.qp.get(), IBV_QPS_RESET), 0);
     EXPECT_TRUE(empty(p.a.send_cq.get()));
     EXPECT_TRUE(empty(p.a.recv_cq.get()));
-    // And the pair can be connected anew.
+    // The pair can be connected again.
     ASSERT_EQ(to_state(p.b.qp.get(), IBV_QPS_RESET), 0);
     connect(p.a, p.b);
     ASSERT_EQ(p.b.receive(7, 0, 64), 0);
@@ -312,11 +312,11 @@ TEST(Sqe, UnreliableSendErrorStopsOnlyTheSendQueue) {
     EXPECT_EQ(state_of(p.a.qp.get()), IBV_QPS_SQE);
     ASSERT_EQ(small_send(p.a).post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_WR_FLUSH_ERR);
-    // It still receives.
+    // The queue pair still receives.
     ASSERT_EQ(p.a.receive(3, 0, 64), 0);
     ASSERT_EQ(small_send(p.b).post(p.b.qp.get()), 0);
     EXPECT_EQ(next(p.a.recv_cq.get()).status, IBV_WC_SUCCESS);
-    // And goes on when told so.
+    // The queue pair sends again when the program moves it to RTS.
     ASSERT_EQ(to_state(p.a.qp.get(), IBV_QPS_RTS), 0);
     ASSERT_EQ(p.b.receive(4, 0, 64), 0);
     ASSERT_EQ(small_send(p.a).post(p.a.qp.get()), 0);

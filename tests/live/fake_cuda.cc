@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libcuda.so.1 without a GPU, for tests: only the functions that softib calls.
-// FAKE_GPU_DEVICE=N: this process sees another device than those with other numbers.
+// A libcuda.so.1 without a GPU, for tests, with only the functions that softib calls. With
+// FAKE_GPU_DEVICE=N this process sees another device than processes with other numbers.
 #include "fake_cuda.h"
 
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// GPU memory through the public verbs, with a libcuda that has no GPU: within a process, and with
-// another one, this program started with --peer, that maps what it can and helps where it cannot.
+// GPU memory through the public verbs, with a libcuda that has no GPU: within one process, and with
+// a second process. That is this program started with --peer; it maps GPU memory if it can, and its
+// helper thread copies if not.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kBytes = 1 << 20;
 
-/// Contents that differ from byte to byte and from seed to seed.
+/// Returns bytes that differ from byte to byte and from seed to seed.
 std::vector<std::byte> contents(std::uint8_t seed, std::size_t bytes = kBytes) {
     std::vector<std::byte> data(bytes);
     for (std::size_t i = 0; i < bytes; ++i) {
@@ -35,7 +36,7 @@ std::vector<std::byte> part(const std::vector<std::byte>& data, std::size_t offs
     return {begin, begin + static_cast<std::ptrdiff_t>(bytes)};
 }
 
-/// A buffer on the GPU, registered.
+/// A registered buffer on the GPU.
 struct GpuBuffer {
     GpuBuffer(ibv_pd* pd, FakeGpuMemory kind, std::size_t size = kBytes)
         : bytes(size),
@@ -114,7 +115,7 @@ TEST_P(OnGpu, HostAndGpuMix) {
     inlined.sge(reinterpret_cast<std::uint64_t>(word), sizeof word, 0).to(b.mr.get(), 8);
     EXPECT_EQ(run(inlined, p.a), IBV_WC_SUCCESS);
     EXPECT_EQ(std::memcmp(b.copy().data() + 8, word, sizeof word), 0);
-    // What a collective library does after a write to see that it is there.
+    // A READ after a WRITE, by which collective libraries make sure that the data have arrived.
     Send flush(IBV_WR_RDMA_READ);
     EXPECT_EQ(run(flush.from(p.a.region(), 0, 1).to(b.mr.get(), 8), p.a), IBV_WC_SUCCESS);
     EXPECT_EQ(p.a.memory.data()[0], std::byte{'f'});
@@ -249,7 +250,7 @@ void connect_to(End& end, const Address& peer) {
     ASSERT_EQ(to_rts(end.qp.get(), end.options), 0);
 }
 
-/// The life of the other process: a registered buffer, orders from standard input.
+/// Runs the other process: it has a registered buffer, and obeys orders from standard input.
 int be_peer(FakeGpuMemory kind) {
     End end(1);
     GpuBuffer buffer(end.pd.get(), kind);
@@ -363,7 +364,7 @@ bool comes_to(std::int64_t mappings) {
 
 struct Far {
     FakeGpuMemory kind;
-    const char* device;  ///< The peer's device; this process has number 1.
+    const char* device;  ///< The peer's device; this process has device 1.
     bool mapped;
 };
 

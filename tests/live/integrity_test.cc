@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Random operations of every kind between many queue pairs, against a model of both memories.
+// Random operations of every kind between many queue pairs, compared with a model of both memories.
 //
 // Every connection has a stretch of its own on both sides, so that the order between connections
 // does not matter; stretches and regions begin and end anywhere, so that they share pages with
@@ -78,7 +78,7 @@ class RandomRun {
         }
     }
 
-    /// A few requests on different connections, then all their completions.
+    /// Posts a few requests on different connections, then waits for all their completions.
     void round() {
         std::array<bool, kConnections> used{};
         std::array<std::uint64_t, 2> sent{};
@@ -141,7 +141,8 @@ class RandomRun {
         region.address = r.value[2];
     }
 
-    /// A range of this length in the region; often one that ends or begins at a page's edge.
+    /// Returns a range of this length in the region; often one that ends or begins at a page's
+    /// edge.
     std::uint64_t place(const Region& region, std::uint32_t bytes) {
         const std::uint64_t room = region.bytes - bytes;
         std::uint64_t offset = region.begin + random_.below(room + 1);
@@ -174,7 +175,7 @@ class RandomRun {
             done += n;
         }
         command.sges = pieces;
-        // In another order than they lie.
+        // Sometimes the pieces are in another order than in memory.
         if (pieces > 1 && random_.chance(1, 2)) {
             std::swap(command.sge[0], command.sge[pieces - 1]);
         }
@@ -263,7 +264,7 @@ class RandomRun {
         post(from, command);
         std::vector<std::byte> data = gather(from, command);
         if (datagram) {
-            data.insert(data.begin(), kGrh, std::byte{0});  // No global route: empty space.
+            data.insert(data.begin(), kGrh, std::byte{0});  // Without a GRH the 40 bytes stay zero.
         }
         scatter(to, receive, data);
     }
@@ -334,7 +335,8 @@ TEST_P(Integrity, RandomOperationsMatchTheModel) {
     run.compare();
 }
 
-/// The owner's threads go on writing beside regions that come and go, and into which a peer writes.
+/// Threads of the owner go on writing beside regions that come and go, and into which a peer
+/// writes.
 class WritersRun {
   public:
     WritersRun(std::uint64_t seed, bool two_processes)
@@ -348,8 +350,8 @@ class WritersRun {
         a_->run({.op = Command::kShow});
         b_->run({.op = Command::kShow});
         expected_.assign(b_->shown().begin(), b_->shown().end());
-        // In each page a word of the first writer at 0 and one of the second at 2048; the peer
-        // writes to everything between them, right up to both.
+        // Each page has a word of the first writer at 0 and one of the second at 2048; the peer
+        // writes to all bytes between the two words.
         b_->run({.op = Command::kWrite, .arg = {0, kPage}});
         b_->run({.op = Command::kWrite, .arg = {2048, kPage}});
     }
@@ -406,7 +408,7 @@ class WritersRun {
 TEST_P(Integrity, OwnersWritesSurviveRegistration) {
     const std::uint64_t seed = pick_seed();
     SCOPED_TRACE(testing::Message() << "SOFTIB_TEST_SEED=" << seed);
-    // Pages are remapped once: every turn brings fresh ones.
+    // A page is swapped for an arena page once, so each round needs fresh pages.
     for (std::uint64_t turn = 0; turn < 8 && !testing::Test::HasFailure(); ++turn) {
         WritersRun run(seed + turn, GetParam());
         for (int i = 0; i < 60; ++i) {

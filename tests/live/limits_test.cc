@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What ibv_query_device says an HCA has at most is what it has, over all processes.
+// The limits that ibv_query_device reports hold for an HCA, over all processes.
 #include "runtime/shm/limits.h"
 
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ namespace {
 
 using live::ObjectKind;
 
-/// The fabric's memory, as another process sees it.
+/// Returns the fabric's memory, as another process sees it.
 const live::Arena& arena() {
     static const live::ProgramPlace place = live::program_place();
     static live::Process* const process = live::Process::attach(place.dir, place.hosts);
@@ -37,8 +37,8 @@ std::int64_t in_use(unsigned host, ObjectKind kind) {
     return hca.objects[static_cast<std::size_t>(kind)].load();
 }
 
-/// Lowers a limit of the first host so that a given number of objects still fits; restores it when
-/// it goes.
+/// Lowers a limit of the first host so that a given number of objects still fits; restores the
+/// limit at its end.
 class LowLimit {
   public:
     LowLimit(ObjectKind kind, std::uint32_t more)
@@ -106,7 +106,7 @@ TEST(Limits, ADeadProcessGivesBackWhatItHad) {
     close(told[0]);
     close(told[1]);
     const auto limit = std::chrono::steady_clock::now() + kLong;
-    // What processes of earlier tests had may come back meanwhile, too.
+    // The objects of processes of earlier tests may be freed meanwhile too.
     while (in_use(0, ObjectKind::kPd) > before) {
         ASSERT_LT(std::chrono::steady_clock::now(), limit);
         std::this_thread::yield();
@@ -182,7 +182,7 @@ TEST(Limits, DeviceMemoryOfAllAllocationsTogether) {
     EXPECT_NE(second, nullptr);
 }
 
-/// Not one less than is said.
+/// A program can have as many protection domains as ibv_query_device says.
 TEST(Limits, AllProtectionDomainsCanBeHad) {
     const auto context = open_host(0);
     ibv_device_attr attr{};
@@ -202,7 +202,8 @@ TEST(Limits, DomainsOfLongAgoAreUsedAgain) {
     }
 }
 
-/// In a child: its descriptors of the fabric's memory are its own to close.
+/// Attaches `count` times. Runs in a child process, which closes its own descriptors of the
+/// fabric's memory.
 int attach_many(std::size_t count) {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);

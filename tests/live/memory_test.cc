@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Regions, windows, device memory: where the bytes land and what is refused.
+// Regions, windows, device memory: where bytes arrive, and which requests are refused.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -61,7 +61,7 @@ TEST(Region, LocalWorkUsesIovaToo) {
 }
 
 TEST(Region, LargeTransfersAreWhole) {
-    setenv("SOFTIB_COPY_HELPERS", "2", 1);  // Several threads, also on a machine of few cores.
+    setenv("SOFTIB_COPY_HELPERS", "2", 1);  // Two helper threads, also on a machine of few cores.
     Pair p;
     const std::uint32_t bytes = 4'000'037;
     Buffer source(bytes), sink(bytes), back(bytes);
@@ -217,7 +217,8 @@ TEST(Region, ImpossibleRequestsAreRefused) {
     EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
-/// A message of 0 or more bytes, from a key and to a key, each at the start of its region.
+/// Transfers a message of 0 or more bytes between two regions, each from its start. Returns the
+/// status of its completion.
 ibv_wc_status transfer(Pair& p, ibv_wr_opcode opcode, const ibv_mr* from, const ibv_mr* to,
                        std::uint32_t bytes) {
     Send s(opcode);
@@ -225,8 +226,8 @@ ibv_wc_status transfer(Pair& p, ibv_wr_opcode opcode, const ibv_mr* from, const 
     return next(p.a.send_cq.get()).status;
 }
 
-// Linux registers whole pages and wants one at least (ib_umem_get). A request of no bytes is not
-// checked against a key (IBA vol. 1, 9.7.5.2.4).
+// Linux registers whole pages, and at least one (ib_umem_get). The key of a request of 0 bytes is
+// not checked (IBA vol. 1, 9.7.5.2.4).
 TEST(Region, WithoutBytesTakesRequestsWithoutBytes) {
     const auto without_bytes = [](End& end) { return reg(end, end.memory.data() + 16, 0); };
     for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {

@@ -18,8 +18,8 @@ struct Row {
     ibv_qp_state from;
     ibv_qp_state to;
     int required;
-    int also;       ///< One attribute that may come along; 0: none.
-    int forbidden;  ///< One attribute that may not.
+    int also;       ///< One further attribute that is allowed; 0 if there is none.
+    int forbidden;  ///< One attribute that is not allowed.
 };
 
 constexpr Row kRows[] = {
@@ -37,7 +37,7 @@ constexpr Row kRows[] = {
      IBV_QP_RETRY_CNT},
 };
 
-/// A queue pair brought to the state a row starts from.
+/// A queue pair in the state from which a row starts.
 struct Subject {
     Subject(ibv_qp_type type, ibv_qp_state state) {
         options.type = type;
@@ -204,7 +204,8 @@ TEST(Posting, ResetWhileAnotherThreadPollsGivesTheWholeQueueBack) {
     }
 }
 
-// What a queue pair became by itself, its structure shows from when a query asked for the state.
+// The structure of a queue pair shows a state that it entered by itself only after a query has
+// asked for the state.
 TEST(Query, TouchesTheStateOnlyIfAskedForIt) {
     Pair p;
     ASSERT_EQ(Send(IBV_WR_SEND).sge(p.a.memory.address(), 8, 0xDEAD00).post(p.a.qp.get()), 0);
@@ -237,7 +238,8 @@ TEST(Posting, ImpossibleQueuePairsAreRefused) {
     EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
-/// As an HCA's send queue has let it go long before the HCA executes the command.
+/// A request that was posted leaves before the queue pair changes its state, as in an HCA, which
+/// executes the command later.
 TEST(Modify, WhatWasPostedLeavesBeforeTheQueuePairStops) {
     for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
         SCOPED_TRACE(type);
@@ -277,8 +279,8 @@ TEST(Modify, DatagramsLeaveBeforeTheQueuePairStops) {
     }
 }
 
-/// Requests that cannot leave, because receives, answers or a peer are missing, do not hold up the
-/// end.
+/// Requests that cannot leave, because receives, answers or a peer are missing, do not delay the
+/// change of state.
 TEST(Modify, WhatCannotLeaveIsFlushed) {
     QpOptions o;
     o.timeout = 20;   // Four seconds.

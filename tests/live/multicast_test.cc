@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Multicast: who joined at subnet administration is in the switches' tables, and by them packets
-// go; who attached a queue pair gets its copy where they arrive.
+// Multicast: a port that has joined a group at the SA is in the switches' tables, and packets go by
+// these tables. A queue pair that is attached gets a copy where packets arrive.
 #include <infiniband/umad.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ constexpr std::uint8_t kSubnAdm = 0x03;
 constexpr int kQKeyServices = static_cast<int>(0x80010000);
 constexpr int kPatienceMs = 10'000;
 
-/// A port's membership, asked for as programs do: by a MAD from its own umad port.
+/// The membership of a port, requested as programs do: by a MAD from the port's own umad port.
 class Membership {
   public:
     Membership(unsigned host, ibv_context* context, const ibv_gid& mgid) : context_(context) {
@@ -99,7 +99,8 @@ Owned<ibv_ah> handle(End& from, const ibv_gid& gid, std::uint16_t lid) {
     return Owned<ibv_ah>(ibv_create_ah(from.pd.get(), &attr));
 }
 
-/// Both ends of two pairs, some attached to one group: p.a and q.a on host 0, the others on 1.
+/// Both ends of two pairs, some attached to one group: p.a and q.a are on host 0, the others on
+/// host 1.
 struct Party {
     DatagramPair p;
     DatagramPair q;
@@ -173,7 +174,7 @@ TEST(Multicast, WithoutAJoinOnlyTheSendersOwnAdapterHears) {
 TEST(Multicast, TablesGoByTheLidAndQueuePairsByTheGid) {
     Party party;
     const Membership there(1, party.p.b.context.get(), party.gid);
-    // Attached by a LID that nobody uses: adapters compare GIDs.
+    // The queue pair is attached with a LID that no group has: HCAs compare GIDs.
     party.attach(kNobodysLid, {&party.p.b});
     party.send(handle(party.p.a, party.gid, there.mlid()).get());
     party.expect_one_copy(party.p.b);
@@ -220,7 +221,7 @@ TEST(Multicast, APortCountsAPacketOnceForAllItsQueuePairs) {
     // LRH 2, GRH 10, BTH 3, DETH 2, ICRC 1, 50 bytes padded to 13 words.
     constexpr std::uint64_t kWords = 2 + 10 + 3 + 2 + 1 + 13;
     const std::uint64_t expected[2][std::size(files)] = {
-        {1, 1, kWords, 0, 0, 0, 0},  // The copy for our own never left the adapter.
+        {1, 1, kWords, 0, 0, 0, 0},  // The copy for the sender's own HCA never leaves it.
         {0, 0, 0, 1, 1, kWords, 0},
     };
     for (unsigned host = 0; host < 2; ++host) {

@@ -11,15 +11,15 @@
 
 #include "fake_cuda.h"
 
-/// The functions of fake_cuda.h in the libcuda.so.1 that stands in for a GPU's; none: memory is the
-/// host's.
+/// The functions of fake_cuda.h in the libcuda.so.1 that stands in for a GPU's. Without them memory
+/// is the host's.
 struct FakeGpu {
     decltype(&fake_gpu_allocate) allocate = nullptr;
     decltype(&fake_gpu_free) free = nullptr;
     decltype(&fake_gpu_put) put = nullptr;
     decltype(&fake_gpu_get) get = nullptr;
 
-    /// Returns false if there is none.
+    /// Loads the functions. Returns false if there is no such library.
     bool load() {
         void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
         bool found = library != nullptr;
@@ -37,7 +37,8 @@ struct FakeGpu {
 };
 inline FakeGpu fake_gpu;
 
-/// What a rank gives to the plug-in: memory of the host, or of a GPU with its image in the host's.
+/// Memory that a rank gives to the plug-in: memory of the host, or of a GPU with a copy in the
+/// host's memory.
 class Buffer {
   public:
     explicit Buffer(std::size_t bytes) : host(bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One rank that uses NCCL's plug-in as NCCL does, but without a GPU: looks its tables up by
-// name, moves messages round a ring and reduces over switches, and compares every element. Ranks
+// One rank that uses NCCL's plug-in as NCCL does, but without a GPU: it looks the plug-in's tables
+// up by name, sends messages round a ring, reduces in switches, and compares every element. Ranks
 // find each other by files in a folder.
 //
 //     nccl_rank PLUGIN VERSION FOLDER RANK SIZE           prints "ok"
@@ -79,7 +79,7 @@ HandleBytes fetch(const std::string& name, int rank) {
     return handle;
 }
 
-/// One version's tables, called in the newest one's way.
+/// The tables of one version, with the functions of the newest version.
 template <typename NetTable, typename CollNetTable>
 class Plugin {
   public:
@@ -186,7 +186,7 @@ class Plugin {
     const CollNetTable& coll_;
 };
 
-/// Element i of what a rank sends.
+/// Returns element i of what a rank sends.
 char letter(int rank, std::size_t i) {
     return static_cast<char>(rank * 31 + static_cast<int>(i % 251));
 }
@@ -196,7 +196,7 @@ bool is_done(const Table& table, void* request, int* bytes) {
     int done = 0;
     check(table.test(request, &done, bytes), "test");
     if (done == 0) {
-        sched_yield();  // Ranks may outnumber processors.
+        sched_yield();  // There may be more ranks than processors.
     }
     return done != 0;
 }
@@ -226,7 +226,8 @@ class RingOfMessages {
         check(net_.close_receive(receive_), "close receive");
     }
 
-    /// `count` messages at a time, received in one call if `grouped`; tags come in another order.
+    /// Sends `count` messages at a time, received in one call if `grouped`; their tags are in
+    /// another order.
     void exchange(int count, std::size_t bytes, bool grouped) {
         const auto messages = static_cast<std::size_t>(count);
         const std::size_t room = bytes + 16;
@@ -310,7 +311,8 @@ void try_messages(const P& plugin) {
         ring.exchange(5, bytes, true);
         ring.exchange(kReceivesMax, bytes, true);
     }
-    for (int round = 0; round < 40; ++round) {  // Several times round the FIFO.
+    // Enough messages to go round the FIFO several times.
+    for (int round = 0; round < 40; ++round) {
         ring.exchange(20, 512, false);
     }
 }
@@ -336,7 +338,8 @@ std::uint64_t encode(int type, std::uint64_t value) {
 
 constexpr std::size_t kTypeBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
 
-/// Small enough for all types; a product of eight is at most 256, which wraps in 8 bits.
+/// Returns element i of a rank: small enough for all types; a product of eight is at most 256,
+/// which wraps in 8 bits.
 std::uint64_t number_of(int rank, std::size_t i, int op) {
     return (static_cast<std::size_t>(rank) + i) % (op == kProd ? 2 : 13) + 1;
 }
@@ -400,12 +403,12 @@ class Switches {
     void try_all_reduce(int type, int op, std::size_t count) {
         int supported = 0;
         check(coll_.reduce_support(type, op, &supported), "reduce support");
-        // Other plug-ins have no products.
+        // Other plug-ins may not support products.
         require(supported == 1 || op == kProd, "a type and operation of NCCL's");
         if (supported == 0) {
             return;
         }
-        // In the first half what is sent, in the second the result.
+        // The first half has the data to send, the second the result.
         const std::size_t bytes = count * kTypeBytes[type];
         Buffer data(2 * bytes);
         for (std::size_t i = 0; i < count; ++i) {
@@ -430,7 +433,8 @@ class Switches {
         release(region);
     }
 
-    /// A window of the whole vector, as NCCL cuts it: slices of `slice` bytes, one for each rank.
+    /// Reduces a window of the whole vector, as NCCL cuts it: slices of `slice` bytes, one for each
+    /// rank.
     void try_windows(std::size_t slice) {
         const auto ranks = static_cast<std::size_t>(all_ranks);
         const auto me = static_cast<std::size_t>(my_rank);

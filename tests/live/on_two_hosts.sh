@@ -3,9 +3,9 @@
 # on_two_hosts.sh SOFTIB PROGRAM [ARGS]: runs a program on both hosts of a private fabric.
 #
 # The arena is small because a sanitizer leaves less address space, and nothing is preloaded
-# because its library must come first. SOFTIB_TEST_DATA_PATH=packet: on the packet path.
-# SOFTIB_TEST_AM=program: the aggregation manager is a program on the second host, which must end
-# well when it is told to. SOFTIB_TEST_UP: further options of the fabric.
+# because the sanitizer's library must come first. With SOFTIB_TEST_DATA_PATH=packet the fabric has
+# the packet path. With SOFTIB_TEST_AM=program the aggregation manager is a program on the second
+# host, which must end with status 0. SOFTIB_TEST_UP has further options of the fabric.
 set -eu
 softib=$1
 shift

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What must be refused: the status the specification names, the violation counted at the port
-// that refused, and not one byte moved on either side.
+// Requests that must be refused: each gets the status that the specification names, the port that
+// refuses it counts the violation, and not one byte moves on either side.
 #include <cerrno>
 
 #include "verbs_rig.h"
@@ -40,7 +40,7 @@ int post(End& a, Op op, std::uint64_t addr, std::uint32_t rkey, std::uint32_t by
     return s.post(a.qp.get());
 }
 
-/// Both memories as they were.
+/// A copy of both memories, to check that they are as they were.
 class Untouched {
   public:
     explicit Untouched(Pair& p) : p_(p), a_(p.a.memory.copy()), b_(p.b.memory.copy()) {}
@@ -112,7 +112,7 @@ TEST_P(Rights, StaleKeyWhoseEntryIsInUseAgain) {
     Owned<ibv_mr> mr(ibv_reg_mr(p.b.pd.get(), p.b.memory.data(), p.b.memory.size(), kAllAccess));
     const std::uint32_t stale = mr->rkey;
     std::vector<Owned<ibv_mr>> later;
-    // Entries are reused in turn: registers until the same one comes up.
+    // Entries are reused in turn: the loop registers until the same entry is used again.
     for (int i = 0; i < 1000 && mr != nullptr; ++i) {
         mr.reset();
         Owned<ibv_mr> again(

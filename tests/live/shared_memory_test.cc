@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that a program has mapped MAP_SHARED: another process that writes to it maps it, too,
-// where the kernel lets its owner open the file behind it.
+// Memory that a program has mapped MAP_SHARED: another process that writes to it maps it too, where
+// the kernel lets the owner open the file behind it.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ std::vector<std::string> shared_mappings() {
     return found;
 }
 
-/// What the kernel says of a mapping of our own.
+/// Returns whether the kernel lets this process open the file behind a mapping of its own.
 bool kernel_lets_us() {
     void* at = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char path[96];
@@ -73,7 +73,7 @@ TEST(SharedMemory, APeerMapsItForAsLongAsItIsRegistered) {
         kernel_lets_us() && tier != nullptr && std::strcmp(tier, "1") == 0 && !on_packet_path();
     Link link;
     const std::size_t own = shared_mappings().size();
-    // From a private page to a private page, the shared ones between.
+    // The region goes from a private page to a private page, with the shared pages between.
     const std::uint64_t begin = kSharedBegin - 100;
     const std::uint64_t bytes = kSharedEnd - kSharedBegin + 200;
     link.to = link.there->run({.op = Command::kRegister, .arg = {begin, bytes}});

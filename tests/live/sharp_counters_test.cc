@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// PerformanceCounters of a switch's aggregation node, asked for by a MAD: they say the same whether
-// members add (the direct path) or the node does, by packets.
+// PerformanceCounters of a switch's aggregation node, read by a MAD: they are the same on the
+// direct path, where members add, and on the packet path, where the node adds.
 #include <gtest/gtest.h>
 #include <sharp/api/sharp.h>
 

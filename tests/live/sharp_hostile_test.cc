@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A program throws packets and class 0x0B MADs at a switch's aggregation node, of which none is
-// right, while a job of two members reduces through it: every element of every result of that job
-// is right, and the next job works. On the packet path they reach the live carrier: datagrams, RC
-// packets that a connection does not expect, and packets that the node takes for those of a second
-// job, because the program has that job's LID and knows its PSN.
+// A program sends wrong packets and class 0x0B MADs to a switch's aggregation node, while a job of
+// two members reduces through it. Every element of every result of that job must be right, and the
+// next job must work. On the packet path the packets reach the live carrier: datagrams, RC packets
+// that a connection does not expect, and packets that the node takes for those of a second job (the
+// bait), because the program has that job's LID and knows its PSN.
 //
-// SOFTIB_HOSTILE: how many, a million in the long tests.
+// SOFTIB_HOSTILE sets the number of packets and MADs; the long tests send a million.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sharp/api/sharp.h>
@@ -39,13 +39,14 @@ namespace {
 constexpr int kRanks = 2;
 constexpr std::uint64_t kGoodJob = 501;
 constexpr std::uint64_t kBaitJob = 502;
-/// The first queue pairs of a node: two are those of the good job, the next that of the bait.
+/// The first queue pairs of a node: two belong to the good job, the next one to the bait.
 constexpr std::uint32_t kNodeQpns = 0x100;
 constexpr std::uint32_t kBaitQpn = kNodeQpns + kRanks;
 constexpr std::uint32_t kBatch = 64;
 constexpr std::uint32_t kMtu = 1024;
 
-/// What the two members share with the test: their out-of-band functions, and how they are.
+/// Memory that the two members share with the test: messages of their out-of-band functions, and
+/// their state.
 struct Party {
     struct Message {
         std::atomic<std::uint32_t> said;
@@ -54,7 +55,7 @@ struct Party {
     Message messages[32][kRanks];
     std::atomic<std::uint32_t> stop;
     std::atomic<std::uint64_t> rounds[kRanks];
-    std::atomic<int> failed[kRanks];  ///< An error of the interface, or 1: a wrong result.
+    std::atomic<int> failed[kRanks];  ///< An error of the interface, or 1 for a wrong result.
 };
 
 class PartyMember {
@@ -127,7 +128,7 @@ class PartyMember {
     }
 
     /// Sums vectors of several sizes, the larger ones by streams. The first element says whether
-    /// anybody wants to stop, so that all stop at the same operation. Returns false then.
+    /// any member wants to stop, so that all stop at the same operation. Returns false then.
     bool reduce(sharp_coll_comm* comm) {
         constexpr std::size_t kSizes[] = {2, 300, 20'000};
         const std::uint64_t round = party_.rounds[rank_].load();
@@ -162,7 +163,8 @@ class PartyMember {
     std::size_t calls_ = 0;
 };
 
-/// A job of this process alone, whose connection is used against it.
+/// A job of this process alone. The test sends wrong packets that look as if they came over its
+/// connection.
 struct Bait {
     Bait() {
         sharp_coll_init_spec init{};
@@ -183,7 +185,7 @@ struct Bait {
     sharp_coll_comm* comm = nullptr;
 };
 
-/// Numbers of a job that packets name.
+/// The numbers of a job that packets name.
 struct JobNumbers {
     std::uint32_t job = 0;
     std::uint16_t tree = 0;
@@ -205,9 +207,9 @@ class Thrower {
         EXPECT_EQ(to_rts(datagrams_.qp.get(), datagrams_.options), 0);
     }
 
-    /// Throws a batch, of datagrams, RC packets or MADs. Returns how many.
+    /// Sends a batch of datagrams, RC packets or MADs. Returns their number.
     std::uint32_t any() {
-        if (prng_.chance(1, 16)) {  // It takes its time.
+        if (prng_.chance(1, 16)) {  // Rarely, because it takes long.
             return as_the_bait();
         }
         switch (prng_.below(3)) {
@@ -219,8 +221,9 @@ class Thrower {
                 return mads();
         }
     }
-    /// The node takes these for packets of the bait's connection, after those of the last time,
-    /// which come again. None may be missing between: all have left before the first is given up.
+    /// Sends packets that the node takes for packets of the bait's connection, after those of the
+    /// last time, which are repeated. No PSN may be missing: all packets leave before the first one
+    /// is given up.
     std::uint32_t as_the_bait() {
         const std::uint32_t first = (next_psn_ - repeat_) & 0xFFFFFF;
         connect(kBaitQpn, first, kPatient);
@@ -231,7 +234,7 @@ class Thrower {
         return thrown;
     }
     std::uint64_t taken() const { return taken_; }
-    /// A message that no receive request has room for.
+    /// Sends a message that is longer than any receive request.
     void too_long() {
         const std::uint32_t first = (next_psn_ - repeat_) & 0xFFFFFF;
         connect(kBaitQpn, first, kPatient);
@@ -247,7 +250,8 @@ class Thrower {
   private:
     std::uint32_t number() { return static_cast<std::uint32_t>(prng_.next()); }
 
-    /// Writes what is no packet of SHARP, or one with something wrong or strange. Returns its size.
+    /// Writes bytes that are no packet of SHARP, or a packet with something wrong or unusual.
+    /// Returns its size.
     std::uint32_t write(std::byte* at) {
         const auto bytes = static_cast<std::uint32_t>(prng_.below(kMtu + 1));
         for (std::uint32_t i = 0; i < bytes; ++i) {
@@ -291,7 +295,8 @@ class Thrower {
                   0);
     }
 
-    /// Answers go to the queue pair that the node knows, so all of these fail here.
+    /// Sends `count` packets. All of them fail here, because the node sends its answers to the
+    /// queue pair that it knows.
     std::uint32_t send(std::uint32_t count) {
         std::vector<ibv_sge> sges(count);
         std::vector<ibv_send_wr> wrs(count);
@@ -311,7 +316,7 @@ class Thrower {
         return count;
     }
 
-    /// At the good job's connections, with PSNs far behind or ahead of theirs.
+    /// Sends packets to the good job's connections, with PSNs far behind or ahead of theirs.
     std::uint32_t unexpected() {
         const auto far = static_cast<std::uint32_t>((1U << 22) + prng_.below(1U << 21));
         const std::uint32_t psn = prng_.chance(1, 2) ? far : 0xFFFFFF - far;
@@ -319,7 +324,7 @@ class Thrower {
         return send(kBatch);
     }
 
-    /// At the queue pairs of nodes and members, which are not for datagrams.
+    /// Sends datagrams to queue pairs of nodes and members, which do not take datagrams.
     std::uint32_t datagrams() {
         for (std::uint32_t i = 0; i < kBatch; ++i) {
             const std::size_t at = std::size_t{i % kPlaces} * kMtu;
@@ -374,7 +379,7 @@ class Thrower {
     static QpOptions connected_options() {
         return {.send_wr = 2 * kBatch, .retry_count = 0, .cqe = 2 * kBatch};
     }
-    // Local ACK timeouts, of one try: a millisecond, and 67.
+    // Local ACK timeouts of one try: 1 ms and 67 ms.
     static constexpr std::uint8_t kHasty = 8;
     static constexpr std::uint8_t kPatient = 14;
     static constexpr std::uint32_t kPlaces = 16;
@@ -384,7 +389,7 @@ class Thrower {
     JobNumbers bait_;
     std::uint32_t next_psn_;
     std::uint32_t repeat_ = 0;
-    std::uint64_t taken_ = 0;  ///< By the node, for packets of the bait.
+    std::uint64_t taken_ = 0;  ///< Packets that the node has taken for packets of the bait.
     Prng prng_{16};
     End datagrams_{1, datagram_options()};
     End connected_{0, connected_options()};
@@ -436,7 +441,7 @@ class SharpHostile : public testing::Test {
     }
 
     /// Returns whether the node has discarded most packets that it had taken for the bait's, and
-    /// its HCA others. The carrier writes down what it has counted from time to time.
+    /// its HCA has discarded others. The carrier publishes its counts from time to time.
     static bool have_arrived(AggregationNode& node, const wire::SharpPerformanceCounters& before,
                              std::uint64_t taken) {
         const auto end = std::chrono::steady_clock::now() + kLong;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What libsharp_coll says where a quota, the trees of a switch or a port's lock are used up, and
-// that what was used up comes back. Jobs have one member here, and need nobody to agree with.
+// What libsharp_coll returns when a quota, the trees of a switch or a port's lock are used up, and
+// that these resources are freed again. Jobs have one member here, which need not agree with
+// others.
 #include <gtest/gtest.h>
 #include <sharp/api/sharp.h>
 
@@ -47,7 +48,7 @@ int all_reduce(sharp_coll_comm* comm, sharp_aggregation_mode mode) {
     return error;
 }
 
-/// A job with one group.
+/// A job of one member, with one group.
 class LimitedJob {
   public:
     explicit LimitedJob(std::uint64_t id) {
@@ -134,7 +135,7 @@ TEST_F(SharpLimits, OneJobAtATimeStreamsThroughAPort) {
         << "the lock is back";
 }
 
-// A stream may not reach a switch before the lock does, however soon it follows.
+// A stream must not reach a switch before the lock does, however soon it follows.
 TEST_F(SharpLimits, TheLockOfAJobThatEndsIsTheNextOnesAtOnce) {
     constexpr std::uint64_t kJobs = 200;
     auto holder = std::make_unique<LimitedJob>(10);

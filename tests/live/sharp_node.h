@@ -2,7 +2,7 @@
 #pragma once
 
 // A switch's aggregation node as a program reaches it by MADs of class 0x0B. The switch is the one
-// at which the subnet manager is: the only one of a fabric of these tests.
+// on which the subnet manager is, the only switch of these tests' fabrics.
 
 #include <gtest/gtest.h>
 #include <infiniband/umad.h>
@@ -32,7 +32,7 @@ class AggregationNode {
 
     std::uint16_t lid() const { return static_cast<std::uint16_t>(lid_); }
 
-    /// Returns its PerformanceCounters.
+    /// Returns the node's PerformanceCounters.
     wire::SharpPerformanceCounters read() {
         wire::MadBytes mad{};
         const wire::MadRepr header{
@@ -53,7 +53,7 @@ class AggregationNode {
             wire::Sharp<const std::uint8_t>(mad).data());
     }
 
-    /// Sends any MAD of the class, well-formed or not, whose answer nobody waits for.
+    /// Sends any MAD of the class, well-formed or not, without waiting for its answer.
     void send(const wire::MadBytes& mad, int answer_ms = 0) {
         std::vector<std::uint8_t> room = room_for_one();
         std::memcpy(umad_get_mad(room.data()), mad.data(), mad.size());
@@ -61,7 +61,7 @@ class AggregationNode {
         EXPECT_EQ(umad_send(port_, agent_, room.data(), static_cast<int>(mad.size()), answer_ms, 0),
                   0);
     }
-    /// Takes whatever has come.
+    /// Drops all answers that have come.
     void forget_answers() {
         std::vector<std::uint8_t> room = room_for_one();
         int length = static_cast<int>(wire::kMadBytes);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A member of a SHARP job is killed at every step of its life, each rank in its turn: before and in
 // each out-of-band call of init and of a communicator, between calls, in the middle of an operation
-// that the others are in, while the others leave. The others get a documented error and never wait
-// for ever; what the job had is free again; the next job works.
+// in which the others take part, while the others leave. The others must get a documented error and
+// never wait for ever, the resources of the job must be freed, and the next job must work.
 //
-// Members are processes of their own. Their out-of-band functions are in memory that they share: a
-// call for which a dead member is needed fails, as it does in an MPI.
+// Members are processes of their own. Their out-of-band functions use memory that they share: a
+// call that needs a dead member fails, as it does in an MPI.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sharp/api/sharp.h>
@@ -37,30 +37,31 @@ constexpr int kRanks = 3;
 constexpr std::size_t kCallsMax = 32;
 constexpr std::size_t kStepsMax = 64;
 constexpr std::size_t kMessageBytes = 64;
-constexpr int kUnset = 1;  ///< No error of the interface is positive.
-/// Forty turns of 64 KiB, of which a member enters 16 at most before the others have done them.
+constexpr int kUnset = 1;  ///< A positive value, because no error of the interface is positive.
+/// Forty turns of 64 KiB; a member enters at most 16 of them before the others have done them.
 constexpr std::size_t kLarge = 40 * 65536 / 4;
 
-/// What the ranks of a job share with the test.
+/// Memory that the ranks of a job share with the test.
 struct Board {
     struct Message {
         std::atomic<std::uint32_t> said;
         char bytes[kMessageBytes];
     };
     struct Outcome {
-        std::atomic<int> error;  ///< Of the call that failed, or 0.
+        std::atomic<int> error;  ///< The status of the call that failed, or 0.
         char call[32];
     };
     Message messages[kCallsMax][kRanks];
-    std::atomic<std::uint32_t> gone[kRanks];     ///< The process has ended.
-    std::atomic<std::uint32_t> entered[kRanks];  ///< Has begun the large operation.
+    std::atomic<std::uint32_t> gone[kRanks];  ///< Whether the process has ended.
+    /// Whether the rank has begun the large operation.
+    std::atomic<std::uint32_t> entered[kRanks];
     Outcome outcomes[kRanks];
     char steps[kStepsMax][32];
-    std::atomic<std::uint32_t> step_count;  ///< That the first rank has passed.
-    std::size_t elements;                   ///< Of the large operation.
+    std::atomic<std::uint32_t> step_count;  ///< The number of steps that the first rank has passed.
+    std::size_t elements;                   ///< The number of elements of the large operation.
 };
 
-/// A rank's life, which ends at a step if it is the victim.
+/// A rank of a job, which is killed at a step if it is the victim.
 class Rank {
   public:
     Rank(Board& board, int rank, int victim, std::uint32_t deadly_step)
@@ -219,7 +220,7 @@ bool Rank::operate() {
     return works(out == std::vector<std::int32_t>(16, kRanks) ? 0 : kUnset, "result");
 }
 
-/// An operation of many turns, in which the others are when the victim dies.
+/// Runs an operation of many turns, in which the others are when the victim dies.
 bool Rank::operate_together() {
     std::vector<std::int32_t> in(board_.elements, 1);
     std::vector<std::int32_t> out(board_.elements);
@@ -272,7 +273,7 @@ class SharpSteps : public testing::Test {
         dir_ = live::program_place().dir;
     }
 
-    /// Runs a job; a rank of it is killed at a step, or after a time, or none (-1) is.
+    /// Runs a job. Rank `victim` is killed at a step, or after a time; with -1 no rank is killed.
     void run(int victim, std::uint32_t step, std::int64_t kill_after_us = -1) {
         std::memset(static_cast<void*>(board_), 0, sizeof *board_);
         board_->elements = elements_;
@@ -294,7 +295,8 @@ class SharpSteps : public testing::Test {
         reap(pids, victim);
     }
 
-    /// Until all have ended. Who has not within two minutes waits for ever.
+    /// Waits until all ranks have ended. A rank that has not ended within two minutes counts as
+    /// waiting for ever.
     static void reap(std::array<pid_t, kRanks>& pids, int victim) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
         for (int left = kRanks; left != 0;) {
@@ -339,8 +341,9 @@ class SharpSteps : public testing::Test {
         return free;
     }
 
-    /// Of the ranks that were not killed. Whoever is in an operation hears that the job has ended;
-    /// whoever is in a call that all make together hears that, or that the dead did not answer.
+    /// Checks the errors of the ranks that were not killed. A rank in an operation is told that the
+    /// job has ended; a rank in a call that all ranks make together is told that, or that the dead
+    /// rank did not answer.
     static void expect_documented_errors(int victim) {
         for (int rank = 0; rank < kRanks; ++rank) {
             const Board::Outcome& outcome = board_->outcomes[rank];
@@ -408,7 +411,7 @@ TEST_F(SharpSteps, AMemberKilledAtAStepEndsItsJobAndNoOther) {
             SCOPED_TRACE("rank " + std::to_string(victim) + " killed " + steps[step]);
             run(victim, step);
             expect_documented_errors(victim);
-            // Up to there the others need the dead one.
+            // Up to that step the others need the dead rank.
             EXPECT_TRUE(step > last_together || failures(victim) == kRanks - 1);
             EXPECT_TRUE(all_is_free()) << "resources are back";
             if (HasFailure()) {
@@ -436,8 +439,8 @@ TEST_F(SharpSteps, AMemberKilledAtAnyInstantEndsItsJobAndNoOther) {
     expect_the_next_job_works(*this);
 }
 
-/// On cables that are so slow that the packets of a killed job are still on them when the next has
-/// its connections. The nodes must not take those packets for the next job's.
+/// Cables are slow enough that packets of a killed job are still on them when the next job has its
+/// connections. The nodes must not take those packets for packets of the next job.
 TEST_F(SharpSteps, PacketsOfAKilledJobAreNotTakenForThoseOfTheNext) {
     elements_ = 256;
     const std::vector<std::string> steps = learn_steps();

@@ -152,7 +152,7 @@ TEST(Srq, LastRequestReachedWhenAQueuePairFails) {
     ASSERT_EQ(fill_srq(p.b, 0, 2), 0);
     ASSERT_EQ(to_state(p.b.qp.get(), IBV_QPS_ERR), 0);
     EXPECT_TRUE(wait_async(p.b.context.get(), IBV_EVENT_QP_LAST_WQE_REACHED, p.b.qp.get()));
-    // The shared requests are not this queue pair's: none is flushed.
+    // The shared requests do not belong to this queue pair, so none is flushed.
     EXPECT_TRUE(empty(p.b.recv_cq.get()));
 }
 
@@ -175,7 +175,7 @@ Owned<ibv_xrcd> make_domain(ibv_context* context) {
     return Owned<ibv_xrcd>(ibv_open_xrcd(context, &attr));
 }
 
-/// `a` sends by an XRC queue pair; `b` receives into two shared queues of one domain.
+/// `a` sends by an XRC queue pair; `b` receives into two shared receive queues of one XRC domain.
 struct XrcPair {
     XrcPair() {
         for (auto& queue : srqs) {

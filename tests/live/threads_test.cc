@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Several threads on the same queues at once. What each of them did must be there in the end,
+// Several threads use the same queues at once. The work of each of them must be done in the end,
 // exactly once.
 #include <atomic>
 #include <set>
@@ -23,7 +23,7 @@ void in_parallel(const auto& work) {
     }
 }
 
-/// Posts until there is room; false when none comes up.
+/// Posts a request, and tries again until there is room. Returns false if there never is.
 bool post_patiently(const auto& post) {
     const auto end = std::chrono::steady_clock::now() + kLong;
     for (;;) {
@@ -39,7 +39,7 @@ bool post_patiently(const auto& post) {
     }
 }
 
-/// Polls until `total` completions came to all pollers together; counts good ones by wr_id.
+/// Polls until all pollers together have `total` completions; counts good ones by wr_id.
 void poll_together(ibv_cq* cq, std::atomic<std::uint64_t>& taken, std::uint64_t total,
                    std::vector<std::atomic<std::uint32_t>>& seen) {
     const auto end = std::chrono::steady_clock::now() + kLong;
@@ -119,8 +119,8 @@ TEST(Threads, AtomicsOfManyQueuePairsOnOneWordAddUp) {
     EXPECT_EQ(b.memory.word(64), kThreads * kEach);
 }
 
-/// Four connections into one shared receive queue and one completion queue; receives are posted
-/// by one thread, polled by two, sends come from four.
+/// Four connections share one shared receive queue and one completion queue: one thread posts
+/// receives, two poll, four send.
 TEST(Threads, ShareOneSharedReceiveQueue) {
     QpOptions o;
     o.with_srq = true;
@@ -235,7 +235,8 @@ TEST(Threads, RegionsComeAndGoWhileAPeerWrites) {
     writer.join();
 }
 
-/// Waiting requests are driven by polls and by the helper; the state changes under their feet.
+/// Requests that wait are tried again by polls and by the helper thread, while the state of the
+/// queue pair changes.
 TEST(Threads, StateChangesWhileRequestsWait) {
     Pair p;
     std::thread receiver([&] {

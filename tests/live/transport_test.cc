@@ -14,7 +14,8 @@ class Connected : public testing::TestWithParam<ibv_qp_type> {
         o.type = GetParam();
         return o;
     }
-    /// Success, and not a byte of `b` outside [offset, offset + bytes) changed.
+    /// Checks that the bytes [offset, offset + bytes) of `b` are those of `a`, and that no other
+    /// byte of `b` has changed.
     static void expect_only(Pair& p, const std::vector<std::byte>& before, std::size_t offset,
                             std::size_t bytes, std::size_t source) {
         std::vector<std::byte> expected = before;
@@ -133,7 +134,7 @@ TEST_P(Connected, NoBytesIsAMessage) {
     const ibv_wc got = next(p.b.recv_cq.get());
     EXPECT_EQ(got.status, IBV_WC_SUCCESS);
     EXPECT_EQ(got.byte_len, 0U);
-    // No key is looked at where no byte goes (IBA vol. 1, 9.7.5.2.4).
+    // No key is checked for a request of 0 bytes (IBA vol. 1, 9.7.5.2.4).
     ASSERT_EQ(Send(IBV_WR_RDMA_WRITE).at(0, 0).post(p.a.qp.get()), 0);
     for (const ibv_wc& wc : poll_many(p.a.send_cq.get(), 2)) {
         EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
@@ -316,7 +317,7 @@ TEST(Uc, MessageWithoutAReceiveIsLost) {
     EXPECT_TRUE(same(p.b.memory.span(0, 64), p.a.memory.span(64, 64)));
 }
 
-// IBA vol. 1, 9.9.6.3, class D: it is dropped, and the receive request waits for the next.
+// IBA vol. 1, 9.9.6.3, class D: the message is dropped, and the receive request waits for the next.
 TEST(Uc, MessageLongerThanTheReceiveIsLost) {
     QpOptions o;
     o.type = IBV_QPT_UC;

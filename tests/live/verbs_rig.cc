@@ -345,7 +345,7 @@ std::uint64_t counter(unsigned host, const std::string& name) {
     live::Message message;
     live::request::SysfsRead::Reply reply;
     const std::string host_name = "h" + std::to_string(host);
-    // Each host counts its own from 0.
+    // The devices of each host are counted from 0.
     const std::string path = "/sys/class/infiniband/mlx5_0/ports/1/" + name;
     call(live::request::SysfsRead{.host = host_name, .path = path}, message, reply);
     return std::strtoull(std::string(reply.text).c_str(), nullptr, 10);
@@ -371,7 +371,7 @@ void let_arrive() {
     if (!on_packet_path()) {
         return;
     }
-    // What these overtake would have to be of the same lane of the same cables.
+    // These packets cannot overtake earlier ones, which use the same lane of the same cables.
     Pair last;
     for (auto [from, to] : {std::pair{&last.a, &last.b}, std::pair{&last.b, &last.a}}) {
         Send write(IBV_WR_RDMA_WRITE);

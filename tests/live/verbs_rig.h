@@ -4,8 +4,8 @@
 // What the tests of the live path share: verbs objects that free themselves, buffers with known
 // contents, pairs of connected queue pairs, and waits that end. Only the public verbs are used.
 //
-// The process has the devices of two hosts: host 0 and host 1 below. Objects must be declared
-// after what they are made of; whatever is destroyed while in use fails the test.
+// The process has the devices of two hosts: host 0 and host 1 below. An object must be declared
+// after the objects that it is made of; the test fails if an object is destroyed while in use.
 
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
@@ -24,10 +24,10 @@ namespace softib::test {
 
 using namespace std::chrono_literals;
 
-/// Longer than anything takes, also under a sanitizer on a busy machine.
+/// A limit for waiting: longer than anything takes, also under a sanitizer on a busy machine.
 inline constexpr std::chrono::milliseconds kLong = 30s;
 inline constexpr std::size_t kPage = 4096;
-inline constexpr std::uint32_t kGrh = 40;  ///< Room for a global route before a datagram.
+inline constexpr std::uint32_t kGrh = 40;  ///< Room for a GRH before a datagram.
 inline constexpr unsigned kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                        IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
@@ -49,7 +49,7 @@ using Owned = std::unique_ptr<T, Release>;
 
 Owned<ibv_context> open_host(unsigned host);
 
-/// Private anonymous pages, all of them the buffer's own.
+/// Private anonymous pages that contain nothing but the buffer.
 class Buffer {
   public:
     explicit Buffer(std::size_t bytes = 4 * kPage);
@@ -68,7 +68,7 @@ class Buffer {
     std::uint64_t& word(std::size_t offset) {
         return *reinterpret_cast<std::uint64_t*>(data_ + offset);
     }
-    /// Contents that differ from byte to byte and from seed to seed.
+    /// Fills the buffer with bytes that differ from byte to byte and from seed to seed.
     void fill(std::uint8_t seed);
     /// Makes whole pages memory that forked children would share (MAP_SHARED).
     void share(std::size_t offset, std::size_t bytes);
@@ -79,16 +79,17 @@ class Buffer {
     std::size_t bytes_;
 };
 
-/// True when the two ranges are equal; else says where they first differ.
+/// Returns success if the two ranges are equal; otherwise the message says where they first differ.
 testing::AssertionResult same(std::span<const std::byte> a, std::span<const std::byte> b);
 
 // --- Waiting
 // --------------------------------------------------------------------------------------
 
 std::optional<ibv_wc> poll_one(ibv_cq* cq, std::chrono::milliseconds limit = kLong);
-/// The next completion, or a failed test and a completion with status GENERAL_ERR.
+/// Returns the next completion. If none comes, the test fails and the completion has status
+/// GENERAL_ERR.
 ibv_wc next(ibv_cq* cq);
-/// Exactly this many; fewer if they do not come.
+/// Returns `count` completions, or fewer if they do not come.
 std::vector<ibv_wc> poll_many(ibv_cq* cq, std::size_t count);
 bool empty(ibv_cq* cq);
 bool readable(int fd, std::chrono::milliseconds limit = kLong);
@@ -100,7 +101,7 @@ struct AsyncEvent {
     void* object;
 };
 std::optional<AsyncEvent> next_async(ibv_context* context, std::chrono::milliseconds limit = kLong);
-/// Skips events of other kinds.
+/// Waits for this asynchronous event and skips others.
 bool wait_async(ibv_context* context, ibv_event_type type, const void* object);
 
 // --- Work requests
@@ -204,8 +205,8 @@ std::uint16_t lid_of(ibv_context* context);
 ibv_gid gid_of(ibv_context* context);
 ibv_port_attr port_of(ibv_context* context);
 
-/// One end of a connection with everything it needs: a context of its own (so that it sees its own
-/// events only), a registered buffer, a queue pair in RESET.
+/// One end of a connection with everything it needs: a context of its own (so that it sees only its
+/// own events), a registered buffer, a queue pair in RESET.
 struct End {
     explicit End(unsigned host, const QpOptions& options = {});
 
@@ -252,14 +253,15 @@ struct DatagramPair {
 
 Owned<ibv_ah> make_ah(End& from, End& to, bool global);
 
-/// A number from the counters of a host's port, by its file name in sysfs.
+/// Returns a counter of a host's port, by its file name in sysfs.
 std::uint64_t counter(unsigned host, const std::string& name);
-/// Whether a counter comes to stand at a value: on the packet path, a while after the completion.
+/// Waits until a counter has a value: on the packet path, that may be some time after the
+/// completion.
 testing::AssertionResult counts_to(unsigned host, const std::string& name, std::uint64_t value);
 
 bool on_packet_path();
-/// Waits until what was handed to the adapters has arrived: on the packet path a completion may
-/// come before that. Sends packets of its own behind it.
+/// Waits until what was handed to the HCAs has arrived: on the packet path a completion may come
+/// before that. Sends packets of its own behind it.
 void let_arrive();
 /// Changes an entry of a port's P_Key table, as a subnet manager does.
 void set_pkey(unsigned host, unsigned index, std::uint16_t pkey);

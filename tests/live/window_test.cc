@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory windows: what they open, for whom, and until when.
+// Memory windows: which memory they open, to which queue pairs, and until when.
 #include <cerrno>
 
 #include "verbs_rig.h"
@@ -36,7 +36,7 @@ struct WindowPair : Pair {
         EXPECT_EQ(Send(IBV_WR_LOCAL_INV).invalidate(rkey).post(by), 0);
         return next(b.send_cq.get()).status;
     }
-    /// So that it can be bound: one of type 1 always can.
+    /// Frees the window so that it can be bound; a window of type 1 always can be.
     void make_free() {
         if (mw->type == IBV_MW_TYPE_2) {
             EXPECT_EQ(invalidate(b.qp.get()), IBV_WC_SUCCESS);
@@ -52,7 +52,7 @@ struct WindowPair : Pair {
     std::uint32_t rkey = 0;
 };
 
-/// A queue pair more of somebody's domain, connected to a host of its own.
+/// A further queue pair in the protection domain of `end`, connected to a peer of its own.
 struct Another {
     explicit Another(const End& end) : qp(end.make_qp(end.options)) {
         const std::uint16_t lid = lid_of(end.context.get());
@@ -165,7 +165,7 @@ TEST_P(Window, IsBoundByQueuePairsOfItsDomainOnly) {
     p.rkey = 0;
     EXPECT_EQ(p.bind(5000, 8, kWindowAccess, region.get()), IBV_WC_MW_BIND_ERR);
     EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_ERR);
-    p.mw.reset();  // Before its domain.
+    p.mw.reset();  // The window must be destroyed before its protection domain.
 }
 
 TEST_P(Window, CrossesPageEdgesOfAPartlySharedRegion) {
@@ -176,7 +176,7 @@ TEST_P(Window, CrossesPageEdgesOfAPartlySharedRegion) {
     ASSERT_EQ(p.bind(100, 2 * kPage, kWindowAccess, odd.get()), IBV_WC_SUCCESS);
     EXPECT_EQ(p.write(100, 2 * kPage, p.rkey), IBV_WC_SUCCESS);
     EXPECT_TRUE(same(p.b.memory.span(100, 2 * kPage), p.a.memory.span(0, 2 * kPage)));
-    p.mw.reset();  // Before its region.
+    p.mw.reset();  // The window must be destroyed before its region.
 }
 
 TEST(WindowOne, BoundRegionStays) {
@@ -232,7 +232,7 @@ TEST(WindowTwo, ServesOnlyItsQueuePair) {
     EXPECT_TRUE(same(p.b.memory.copy(), before));
 }
 
-// IBA vol. 1, o10-37.2.30: it must be free.
+// IBA vol. 1, o10-37.2.30: the window must be free.
 TEST(WindowTwo, BoundOneIsNotBoundAgain) {
     WindowPair p(IBV_MW_TYPE_2);
     const std::uint32_t key = p.rkey;
@@ -252,7 +252,7 @@ TEST(WindowTwo, InvalidatedOneIsBoundByAnother) {
     EXPECT_EQ(p.write(0, 8, p.rkey), IBV_WC_REM_ACCESS_ERR);
 }
 
-// IBA vol. 1, 10.6.7.2: one of type 2B belongs to its queue pair, which alone invalidates it.
+// IBA vol. 1, 10.6.7.2: a window of type 2B belongs to its queue pair, which alone invalidates it.
 TEST(WindowTwo, AnotherQueuePairDoesNotInvalidateIt) {
     WindowPair p(IBV_MW_TYPE_2);
     Another other(p.b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How our manager lets switches choose among ports, and what switches make of it.
+// How our subnet manager lets switches choose among ports, and what switches do with it.
 #include "core/wire/adaptive_routing.h"
 #include "core/wire/linear_forwarding_table.h"
 #include "rig.h"
@@ -20,7 +20,7 @@ Manager& bring_up_by(Rig& rig, const std::string& engine, bool adaptive) {
     return manager;
 }
 
-/// The status that a node answers to a Set.
+/// Returns the status of a node's answer to a Set.
 template <wire::Attribute T>
 std::uint16_t write(Rig& rig, std::uint32_t node, SmAttribute attribute, const T& value,
                     std::uint32_t modifier = 0) {
@@ -76,7 +76,7 @@ TEST(AdaptiveRouting, AnotherSweepWritesNothingAgain) {
         of.run();
         return manager.stats().smps_sent - before;
     };
-    // It asks each switch whether it still chooses.
+    // A sweep asks each switch whether it still chooses.
     EXPECT_LE(sent_by_a_sweep(rig, adaptive),
               sent_by_a_sweep(other, plain) + adaptive.graph()->switch_count());
 }
@@ -115,7 +115,7 @@ TEST(AdaptiveRouting, OnlySwitchesHaveItAndOnlyWhatTheySay) {
               wire::mad_status::kInvalidField);
 }
 
-// Longer ways.
+// Detours through a third group (long ways).
 
 topo::Spec dragonfly() {
     return {.shape = topo::Shape::kDragonfly, .hosts = 72};

@@ -2,8 +2,8 @@
 #pragma once
 
 // A fabric of agents with a subnet manager on its first switch, an aggregation manager on the port
-// of its first host, and one who asks it for jobs on that of the second. Time passes only when
-// asked to.
+// of its first host, and a client that asks it for jobs on the port of the second. Time passes only
+// when a test says so.
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ class AggregationRig {
         run();
     }
 
-    /// Until nobody has anything to say any more.
+    /// Delivers MADs until no node has one to send.
     void run() {
         for (bool busy = true; busy;) {
             mesh.advance(now_ns);
@@ -96,7 +96,7 @@ class AggregationRig {
         }
     }
 
-    /// Another manager on the same port, which knows nothing of the first.
+    /// Replaces the manager by another one on the same port, which knows nothing of the first.
     void replace_manager() {
         service = ManagerService(ManagerConfig{});
         rmpp_ = mad::RmppEndpoint();
@@ -115,7 +115,7 @@ class AggregationRig {
         run();
         return *job;
     }
-    /// Asks the manager by MADs until it has decided.
+    /// Asks the manager by MADs until it has decided. Returns its answer.
     wire::SharpJob ask(wire::SharpJob request) {
         while (true) {
             client.ask(1, lid(0), request);
@@ -131,7 +131,7 @@ class AggregationRig {
             request.pending = true;
         }
     }
-    /// What the switches have of anybody.
+    /// Returns the number of trees that the switches have, of all jobs.
     std::size_t trees() const {
         std::size_t count = 0;
         for (const std::uint32_t sw : switches_) {
@@ -142,7 +142,7 @@ class AggregationRig {
     Lid lid(std::uint32_t host) const { return mesh.node(hosts_[host]).port(1).lid; }
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
     const std::vector<std::uint32_t>& switches() const { return switches_; }
-    /// The node of a switch, by its GUID.
+    /// Returns the aggregation node of a switch, by its GUID.
     std::uint32_t node_of(Guid guid) const {
         return *std::ranges::find_if(
             switches_, [&](std::uint32_t sw) { return mesh.node(sw).spec().node_guid == guid; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The aggregation manager on a host's port: all that it knows of the fabric comes from the subnet
-// administration and from the switches' aggregation nodes, by MADs.
+// The aggregation manager on a host's port: all that it knows of the fabric comes from the SA and
+// from the switches' aggregation nodes, by MADs.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Alias GUIDs: what the SA gives to a port stands in the port.
+// Alias GUIDs: the port has the alias GUIDs that the SA gave it.
 #include "core/wire/guid_info.h"
 #include "core/wire/guid_info_record.h"
 #include "core/wire/path_record.h"
@@ -13,7 +13,7 @@ using wire::GuidInfoRecord;
 using wire::Method;
 using wire::SaAttribute;
 
-constexpr std::uint32_t kOwner = 5;  // A host, and another.
+constexpr std::uint32_t kOwner = 5;  // Two hosts.
 constexpr std::uint32_t kOther = 2;
 constexpr Guid kAlias{0xA11A5};
 constexpr std::uint64_t kBlockOfPort =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Cables and switches fail and come back at random while the manager sweeps. When it is quiet
-// again, every two HCAs that cables connect reach each other, and all LIDs are as they were.
+// Cables and switches fail and come back at random while the subnet manager sweeps. When failures
+// end, every two HCAs that cables connect reach each other, and all LIDs are as before.
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -37,7 +37,7 @@ topo::Spec spec_of(Prng& random) {
     return spec;
 }
 
-/// Which nodes can be reached from one over powered nodes and plugged cables.
+/// Returns the nodes that can be reached from `root` over powered nodes and plugged cables.
 std::vector<bool> connected_to(const agent::Mesh& mesh, std::uint32_t root) {
     std::vector<bool> seen(mesh.size());
     std::vector<std::uint32_t> queue{root};
@@ -73,7 +73,7 @@ void break_something(Rig& rig, Prng& random, std::uint32_t root) {
     }
 }
 
-/// An HCA and the port that it is cabled to are in the partitions that it should be in, and all
+/// Checks that an HCA and the port that it is cabled to are in the right partitions, and that all
 /// lanes are mapped as the manager believes.
 void check_tables(const Rig& rig, const Manager& manager, std::uint32_t adapter) {
     const agent::End at = rig.mesh.peer({adapter, 1});
@@ -162,7 +162,7 @@ void run_seed(std::uint32_t seed) {
 }
 
 TEST(Faults, AnyOrderOfFailuresEndsInASoundSubnet) {
-    // SOFTIB_SEEDS=N: so many; SOFTIB_SEED=N: that one.
+    // SOFTIB_SEEDS=N runs the seeds 1 to N, SOFTIB_SEED=N only the seed N.
     const std::uint32_t only = number_in("SOFTIB_SEED", 0);
     const std::uint32_t first = only != 0 ? only : 1;
     const std::uint32_t last = only != 0 ? only : number_in("SOFTIB_SEEDS", kSeedsDefault);

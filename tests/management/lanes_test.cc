@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the manager writes about virtual lanes, as the nodes hold it.
+// The tables of virtual lanes that the subnet manager writes, as the nodes hold them.
 #include "core/wire/sl_to_vl_mapping_table.h"
 #include "rig.h"
 
 namespace softib::sm {
 namespace {
 
-/// Asks the node itself.
+/// Reads an attribute from the node itself.
 template <typename T>
 T read(Rig& rig, std::uint32_t node, wire::SmAttribute attribute, std::uint32_t modifier) {
     wire::MadBytes request{};
@@ -133,7 +133,7 @@ TEST(Lanes, EngineThatNeedsThemHasThemOnHostsToo) {
         ASSERT_EQ(manager.subnet().node(index).sl2vl.size(), 2U) << "the administration knows";
         EXPECT_EQ(to_string(manager.subnet().node(index).sl2vl[1][0]), wanted);
     }
-    // A host that was away gets it again.
+    // A host that was away gets the table again.
     const agent::End cable{2, 1};
     rig.mesh.set_plugged(cable, false);
     rig.run();
@@ -159,7 +159,7 @@ TEST(Lanes, EngineGoesBeforeTheUsersTable) {
                         event->text == "dor needs the lanes for itself: sl2vl is not used");
     }
     EXPECT_TRUE(told);
-    // The next engine does not need them, and the user's table comes into force.
+    // The next engine does not need its own mapping, and the user's table is written.
     manager.set_engine("updn", rig.now_ns);
     rig.run();
     EXPECT_EQ(manager.tables().engine, "updn");

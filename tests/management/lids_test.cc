@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// LIDs outlive the manager, whatever the map says and whoever is there.
+// LIDs outlive the subnet manager, whatever the map contains and whichever ports are there.
 #include <map>
 #include <set>
 
@@ -8,8 +8,8 @@
 namespace softib::sm {
 namespace {
 
-/// Brings a fabric of `hosts` hosts up with the LIDs of another run; all that are there have LIDs
-/// of their own, and reach each other.
+/// Brings a fabric of `hosts` hosts up with the LIDs of another run. All ports that are there must
+/// have LIDs of their own and reach each other.
 std::map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_t lmc,
                                       std::map<std::uint64_t, Lid> lids) {
     Rig rig(fat_tree(hosts, 8));
@@ -33,7 +33,7 @@ std::map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_t lmc,
                 used.insert(static_cast<std::uint16_t>(node.port(port).lid.value + lid)).second);
         }
     }
-    // What is written for the next run can be read there.
+    // The map for the next run can be read again.
     const ParsedLidMap again = parse_lid_map(print_lid_map(manager.lid_ranges()));
     EXPECT_TRUE(again.problems.empty()) << again.problems[0];
     EXPECT_EQ(again.ranges, manager.lid_ranges());
@@ -66,17 +66,17 @@ TEST(Lids, NonsenseIsNotKept) {
     const auto good = lids;
     std::uint16_t next = 0xBFF0;
     for (auto& [guid, lid] : lids) {
-        lid = Lid{next++};  // Some beyond the end of unicast,
+        lid = Lid{next++};  // Some LIDs are beyond the end of unicast.
     }
-    lids.begin()->second = Lid{0};         // one none at all,
-    lids[0x1234] = lids[0x1235] = Lid{1};  // and two absent ones the same.
+    lids.begin()->second = Lid{0};         // One port has no LID.
+    lids[0x1234] = lids[0x1235] = Lid{1};  // Two absent ports have the same LID.
     lids[0x1236] = Lid{0xFFFF};
     const auto repaired = bring_up(16, 2, lids);
     EXPECT_EQ(repaired.size(), good.size() + 1);
 }
 
 TEST(Lids, ReturningPortDoesNotPushAnotherFromItsLid) {
-    // The map gives an HCA the LIDs of a switch that is there: the HCA comes later.
+    // The map gives an HCA the LIDs of a switch that is there; the HCA comes later.
     Rig rig(fat_tree(16, 8));
     rig.mesh.set_plugged({5, 1}, false);
     ManagerConfig config;

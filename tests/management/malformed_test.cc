@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A flood of malformed management datagrams from every node at every node: agents, our manager, its
-// administration, the multi-packet protocol. Nothing crashes or hangs, and who has no key changes
-// nothing. SOFTIB_MADS sets how many, SOFTIB_SEED which.
+// A flood of malformed MADs from every node to every node: to agents, our subnet manager, its SA,
+// and RMPP. Nothing crashes or hangs, and a sender without the key changes nothing. SOFTIB_MADS
+// sets their number, SOFTIB_SEED the seed.
 #include <cstdlib>
 #include <string>
 
@@ -135,7 +135,7 @@ class Generator {
         repr.mgmt_class = mgmt_class;
         repr.class_version = version;
         repr.method = m;
-        // Small ones too: those of requests that the manager has under way look like that.
+        // Small numbers too, as the requests that the manager has under way have.
         repr.transaction_id = chance(1, 2) ? random_.next() : below(64) << 16 | below(256);
         repr.attribute_id = attribute;
         repr.attribute_modifier = modifier();
@@ -165,7 +165,7 @@ class Generator {
                                                SmAttribute::kMlnxExtendedPortInfo};
         const auto attribute =
             static_cast<std::uint16_t>(kAttributes[below(std::size(kAttributes))]);
-        // A trap is a sweep: few, or they are all that happens.
+        // Each trap causes a sweep, so only few are sent.
         Method m = method();
         if (m == Method::kTrap && !chance(1, 50)) {
             m = Method::kGet;
@@ -176,7 +176,7 @@ class Generator {
         fill(smp.data());
         smp.set_mkey(chance(1, 2) ? mkey_ : random_.next());
         if (chance(1, 2)) {
-            // The node's own words, with a little of it changed.
+            // The node's own PortInfo, with a few bytes changed.
             const agent::Node& node =
                 plane_.mesh.node(static_cast<std::uint32_t>(below(plane_.mesh.size())));
             wire::emit(node.port(static_cast<std::uint8_t>(1 + below(node.port_count()))),
@@ -217,7 +217,7 @@ class Generator {
         sa.set_header(repr);
         fill(std::span(mad).subspan(wire::kSaDataOffset));
         if (chance(1, 2)) {
-            // LIDs that there are, where a record has one.
+            // LIDs that exist, in the places where records have one.
             const std::uint16_t value = lid().value;
             for (const std::size_t at : {std::size_t{0}, std::size_t{40}, std::size_t{42}}) {
                 wire::store_be(mad.data() + wire::kSaDataOffset + at, value);
@@ -234,7 +234,7 @@ class Generator {
             rmpp.payload_length =
                 static_cast<std::uint32_t>(chance(1, 4) ? random_.next() : below(600));
             sa.set_rmpp(rmpp);
-            // Segments of one message, now and then.
+            // Now and then the MADs are segments of one message.
             wire::Mad<std::uint8_t>(mad).set_transaction_id(below(64));
         }
     }
@@ -253,12 +253,12 @@ class Generator {
                chance(1, 20) ? static_cast<std::uint16_t>(random_.next())
                              : kAttributes[below(std::size(kAttributes))]);
         fill(std::span(mad).subspan(wire::kMadHeaderBytes));
-        // Small numbers are those that mean something.
+        // Half of the bytes are zero, because small numbers are more often valid.
         for (std::uint8_t& each : wire::Sharp<std::uint8_t>(mad).data()) {
             each = chance(1, 2) ? std::uint8_t{0} : each;
         }
     }
-    /// News that nobody has seen.
+    /// A trap about an event that did not happen.
     void trap(wire::MadBytes& mad) {
         constexpr std::uint16_t kTraps[] = {64, 65, 66, 67, 128, 129, 144, 145, 256, 257, 258, 259};
         header(mad, MgmtClass::kSubnLidRouted, 1, Method::kTrap,
@@ -272,7 +272,7 @@ class Generator {
                                 : plane_.lid(static_cast<std::uint32_t>(below(plane_.mesh.size())));
         wire::emit(notice, wire::Smp<std::uint8_t>(mad).data());
     }
-    /// What only another manager would say.
+    /// A MAD that only another subnet manager would send.
     void to_manager(wire::MadBytes& mad) {
         if (chance(1, 8)) {
             trap(mad);
@@ -328,7 +328,7 @@ void flood(Plane& plane, Generator& generator, std::uint64_t mads) {
         if (i % kSweep == 0) {
             plane.manager.resweep(plane.now_ns);
         }
-        // During a sweep they come between its packets.
+        // During a sweep the packets come between those of the sweep.
         if (i % kSweep < kSweep / 10) {
             plane.step();
         } else if (i % kBurst == 0) {
@@ -358,7 +358,7 @@ std::vector<NodeState> state_of(Plane& plane) {
     return all;
 }
 
-/// A switch's aggregation node gets a key, and something that could be lost.
+/// Gives a switch's aggregation node a key and queue pairs, which an attacker could free.
 void protect_aggregation(agent::Node& node) {
     wire::MadBytes mad{};
     wire::MadRepr header;
@@ -389,7 +389,7 @@ std::vector<sharp::AggregationTables> aggregation_of(const agent::Mesh& mesh) {
     return all;
 }
 
-/// A node of a program asks the SA something sensible.
+/// A program on a node sends the SA a valid request.
 bool admin_answers(Plane& plane) {
     std::vector<std::uint8_t> request(wire::kMadBytes);
     wire::MadBytes mad{};
@@ -430,7 +430,7 @@ TEST(MalformedMads, ChangeNothingWithoutAKey) {
     const std::uint64_t seed = from_environment("SOFTIB_SEED", kSeedDefault);
     Generator generator(plane, seed, 0);
     flood(plane, generator, from_environment("SOFTIB_MADS", kMadsDefault) * 4 / 5);
-    // What was under way with peers who never answer ends, and the manager comes to rest.
+    // Exchanges with peers that never answer end, and the manager has nothing left to do.
     plane.wait(120'000'000'000);
     EXPECT_TRUE(plane.manager.settled());
     EXPECT_EQ(plane.manager.state(), wire::SmState::kMaster);
@@ -445,8 +445,8 @@ TEST(MalformedMads, ChangeNothingWithoutAKey) {
     EXPECT_GT(plane.mesh.node(0).port(1).pkey_violations, 0);
 }
 
-/// Where no key protects them nodes do as they are told, however odd it is: still nothing breaks,
-/// and nodes that are switched off and on are as good as new.
+/// Without keys nodes accept every Set: still nothing breaks, and nodes that are turned off and on
+/// work as before.
 TEST(MalformedMads, BreakNothingWhereNothingIsProtected) {
     Plane plane(fat_tree(4, 4), {});
     const std::uint64_t seed = from_environment("SOFTIB_SEED", kSeedDefault);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The manager and the agents of a whole fabric, joined by a mesh.
+// The subnet manager and the agents of a whole fabric, joined by a mesh.
 #include <array>
 #include <map>
 #include <set>
@@ -102,7 +102,7 @@ TEST(Manager, DeadSwitchIsForgottenAndFoundAgain) {
     Manager& manager = rig.add_manager(rig.first_switch());
     manager.start(rig.now_ns);
     rig.run();
-    // A spine: a switch without adapters.
+    // A spine: a switch without HCAs.
     std::uint32_t spine = UINT32_MAX;
     for (std::uint32_t i = 0; i < rig.mesh.size(); ++i) {
         if (!rig.mesh.node(i).is_switch()) {
@@ -253,8 +253,8 @@ TEST(Election, MasterHandsOverToAHigherPriority) {
     rig.expect_all_pairs();
 }
 
-/// The ends of the cables that join the first two switches of the circle to its others: without
-/// them what lies on either side is a subnet of its own.
+/// Returns the ends of the cables that join the first two switches of the circle to the others:
+/// without these cables each side is a subnet of its own.
 std::vector<agent::End> ends_that_halve(const Rig& rig) {
     std::vector<agent::End> cut;
     for (std::uint32_t i = rig.first_switch(); i < rig.first_switch() + 2; ++i) {
@@ -330,7 +330,7 @@ TEST(Election, ANewcomerFollowsTheBetterOfTwoMasters) {
         newcomer.start(rig.now_ns);
         for (int i = 0; i < 10 && newcomer.state() == wire::SmState::kDiscovering; ++i) {
             rig.run_only(0);
-            rig.run_some(1);  // What each master says first is that it is one.
+            rig.run_some(1);  // The first MAD of each master says that it is master.
         }
         ASSERT_EQ(newcomer.others().size(), 2U);
         for (const auto& [guid, other] : newcomer.others()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Everything a node holds, read as its manager reads it: what must be the same before and after
-// something that may not change it.
+// Reads everything that a node holds, as its subnet manager reads it. Tests compare it before and
+// after something that must not change it.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 
 namespace softib::sm {
 
-/// By attribute and modifier; an attribute that the node refuses is not there.
+/// The attributes of a node by attribute id and modifier, without those that the node refuses.
 using NodeState = std::map<std::pair<std::uint16_t, std::uint32_t>, std::array<std::uint8_t, 192>>;
 
 inline wire::MadBytes make_smp(wire::Method method, wire::SmAttribute attribute,
@@ -50,7 +50,8 @@ inline wire::MadBytes make_cc(wire::Method method, wire::CcAttribute attribute,
     return mad;
 }
 
-/// Without the counters of violations, and without what only time changes.
+/// Reads the state of a node, without the counters of violations and without values that change
+/// with time alone.
 inline NodeState read_state(agent::Node& node, std::uint64_t mkey, std::uint64_t cc_key,
                             std::uint64_t now_ns) {
     using id = wire::SmAttribute;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The P_Key tables that partitions lead to, in the nodes themselves.
+// The P_Key tables that follow from partitions, in the nodes themselves.
 #include "rig.h"
 
 namespace softib::sm {
@@ -11,7 +11,7 @@ std::string guid_text(const Rig& rig, std::uint32_t node) {
     return std::to_string(rig.mesh.node(node).spec().ports[1].guid.value);
 }
 
-/// What is in the table of a port, without the empty end.
+/// Returns the P_Key table of a port, without its empty end.
 Keys keys_in(const Rig& rig, std::uint32_t node, std::uint8_t port) {
     Keys keys;
     for (std::uint16_t i = 0; i < 32; ++i) {
@@ -49,7 +49,7 @@ TEST(ManagerPartitions, TablesAreWhatTheTextSays) {
     EXPECT_EQ(keys_in(rig, 3, 1), (Keys{PKey{0x7FFF}, PKey{0x8020}}));
     EXPECT_EQ(keys_in(rig, root, 0), (Keys{PKey{0xFFFF}})) << "the manager";
     EXPECT_EQ(keys_in(rig, root + 1, 0), (Keys{PKey{0x7FFF}})) << "another switch";
-    // As the SA sees them.
+    // The P_Keys as the SA has them.
     EXPECT_EQ(manager.subnet().port(*manager.subnet().by_lid(Lid{1})).pkeys[1], PKey{0x8010});
     rig.expect_all_pairs();
 }
@@ -98,7 +98,7 @@ TEST(ManagerPartitions, SabotageIsUndoneAndTheRestNotWrittenAgain) {
     const std::uint64_t before = manager.stats().smps_sent;
     rig.run();
     const std::uint64_t idle_sweep = manager.stats().smps_sent - before;
-    rig.mesh.set_pkey({0, 1}, 5, PKey{0x8020});  // Into the red ones.
+    rig.mesh.set_pkey({0, 1}, 5, PKey{0x8020});  // A P_Key of the red partition, for a blue host.
     rig.mesh.set_pkey({3, 1}, 0, PKey{0xFFFF});
     manager.resweep(rig.now_ns);
     rig.run();
@@ -151,7 +151,7 @@ TEST(MeshServices, LimitedMemberGetsItsAnswer) {
     Manager& manager = rig.add_manager(rig.first_switch(), with(tenants(rig)));
     manager.start(rig.now_ns);
     rig.run();
-    // The switch's performance agent answers a limited member: with a key of its own, a full one.
+    // The switch's PMA answers a limited member with a P_Key of its own, which is a full one.
     const auto ask = [&](Lid lid) {
         mad::Packet packet;
         wire::MadRepr{.mgmt_class = wire::MgmtClass::kPerf,

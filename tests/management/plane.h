@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A whole management plane: agents of all nodes, our manager with its SA on the first
-// switch, and a program's end of the multi-packet protocol on the first host.
+// A whole management plane: agents of all nodes, our subnet manager with its SA on the first
+// switch, and a program's end of RMPP on the first host.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,14 +28,14 @@ class Plane {
         drive();
     }
 
-    /// One packet of the manager, and what comes of it.
+    /// Sends one packet of the manager, and delivers what follows from it.
     void step() {
         if (const auto out = service.poll_transmit(now_ns)) {
             mesh.send({root, 0}, *out, now_ns);
         }
         take_deliveries();
     }
-    /// Until nobody has anything to say any more.
+    /// Delivers packets until no node has one to send.
     void drive() {
         for (bool busy = true; busy;) {
             mesh.advance(now_ns);
@@ -118,7 +118,7 @@ class Plane {
     std::uint32_t root;
     SubnetService service;
     Manager& manager;
-    mad::RmppEndpoint program;  ///< Of a program on the first host.
+    mad::RmppEndpoint program;  ///< The RMPP endpoint of a program on the first host.
     std::uint64_t now_ns = 1'000'000'000;
 };
 

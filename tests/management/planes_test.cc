@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table of attributes against planes: what a manager writes into a node reaches packets in
-// virtual time and live packets alike. Each row sends one Set to the same node of two fabrics. In
-// one the management plane of virtual time follows it; in the other it goes by the mesh of the
-// daemon, the arena and the carrier's tables. Then both networks must do the same thing, and not
-// what they did before.
+// The table of attributes and planes: what a manager writes into a node reaches packets in virtual
+// time and live packets alike. Each row sends one Set to the same node of two fabrics. In one the
+// management plane of virtual time follows it; in the other it passes the mesh of the daemon, the
+// arena and the carrier's tables. Then both networks must do the same thing, and not what they did
+// before.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -32,11 +32,11 @@ namespace {
 using mad::Packet;
 using wire::SmAttribute;
 
-constexpr std::uint8_t kPort = 2;  ///< Port of the switch; a host is behind it.
+constexpr std::uint8_t kPort = 2;  ///< The port of the switch to which a host is cabled.
 constexpr net::PlantConfig kPlant{
     .data_vls = carrier::kDataVls, .multicast_lids = 64, .lid_max = 63};
 
-/// A SubnSet that the node itself sends to itself.
+/// Returns a SubnSet that the node sends to itself.
 template <wire::Attribute T>
 Packet set(SmAttribute attribute, std::uint32_t modifier, const T& value) {
     Packet packet;
@@ -55,7 +55,7 @@ Packet set(SmAttribute attribute, std::uint32_t modifier, const T& value) {
     return packet;
 }
 
-/// A Set of the congestion control class, to the node's own LID.
+/// Returns a Set of the congestion control class, to the node's own LID.
 template <wire::Attribute T>
 Packet set(wire::CcAttribute attribute, const T& value, Lid lid) {
     Packet packet;
@@ -84,7 +84,7 @@ std::uint32_t the_switch(const topo::Fabric& fabric) {
     return node;
 }
 
-/// Virtual time: a manager has brought the fabric up.
+/// The fabric in virtual time, which a subnet manager has brought up.
 struct Virtual {
     Virtual()
         : sw(the_switch(fabric)),
@@ -115,7 +115,7 @@ struct Virtual {
     net::Network<net::Managed<net::ScaleHosts>> net;
 };
 
-/// Live by packets: what the daemon and the carrier have of a fabric.
+/// The live fabric by packets: what the daemon and the carrier have of it.
 struct Live : agent::CounterSource {
     Live()
         : sw(the_switch(fabric)),
@@ -159,7 +159,7 @@ struct Live : agent::CounterSource {
     net::Network<net::TransportHosts> net;
 };
 
-/// What a network does at the switch's port, in words that can be compared.
+/// Returns what a network does at the switch's port, as a text that can be compared.
 template <typename Plane>
 std::string at_port(Plane& plane,
                     const std::function<std::string(net::Engine&, std::uint32_t)>& look) {
@@ -176,7 +176,7 @@ std::string text(std::initializer_list<std::uint64_t> values) {
 
 struct Row {
     const char* attribute;
-    /// The Set, for a node whose tables are these.
+    /// Makes the Set for a node with its present tables.
     std::function<Packet(const agent::Node&)> write;
     std::function<std::string(net::Engine&, std::uint32_t port)> look;
 };
@@ -195,7 +195,7 @@ std::string limits(net::Engine& net, std::uint32_t port) {
     return text({limits.lifetime, limits.hoq_life, limits.vl_stall_count});
 }
 
-/// The rules by which the port marks, and the one after it, which has others.
+/// Returns the marking rules of the port and of the port after it, which has others.
 std::string marking(net::Engine& net, std::uint32_t port) {
     std::string all;
     for (const sw::MarkingRule& rule : {net.marking(port), net.marking(port + 1)}) {
@@ -204,7 +204,7 @@ std::string marking(net::Engine& net, std::uint32_t port) {
     return all;
 }
 
-/// Group 1 of the first block of ARGroupTable.
+/// Returns the first block of ARGroupTable, whose group 1 has these ports.
 wire::ArGroupTable group_of_ports(std::initializer_list<std::uint8_t> ports) {
     wire::ArGroupTable table;
     for (const std::uint8_t port : ports) {
@@ -213,7 +213,8 @@ wire::ArGroupTable group_of_ports(std::initializer_list<std::uint8_t> ports) {
     return table;
 }
 
-/// Of ARLinearForwardingTable the block in which packets to LID 40 may choose among group 1.
+/// Returns the block of ARLinearForwardingTable in which packets to LID 40 may choose among group
+/// 1.
 wire::ArLinearForwardingTable free_choice() {
     wire::ArLinearForwardingTable table;
     for (wire::ArForwardingEntry& entry : table.entry) {
@@ -232,7 +233,8 @@ std::string adaptive_ports(net::Engine& net, std::uint32_t port) {
     return all;
 }
 
-/// PortInfo, SwitchInfo and partitions; the fourth turns the enforcement of P_Keys on.
+/// Returns the rows of PortInfo, SwitchInfo and partitions; the fourth turns the enforcement of
+/// P_Keys on.
 std::vector<Row> rows_of_ports() {
     return {
         {"PortInfo.HOQLife",
@@ -350,8 +352,7 @@ std::vector<Row> rows_of_congestion_and_choice() {
              wire::SwitchPortCongestionSetting setting;
              setting.entry[kPort] = {
                  .valid = true, .threshold = 6, .packet_size = 5, .cong_parm_marking_rate = 4};
-             return set(wire::CcAttribute::kSwitchPortCongestionSetting, setting,
-                        node.port(0).lid);
+             return set(wire::CcAttribute::kSwitchPortCongestionSetting, setting, node.port(0).lid);
          },
          marking},
         {"AdaptiveRoutingInfo",
@@ -383,7 +384,7 @@ std::vector<Row> rows() {
     return all;
 }
 
-/// Everything of adaptive routing but what the row writes.
+/// Writes all attributes of adaptive routing except the one that the row writes.
 template <typename Plane>
 void prepare_adaptive(Plane& plane, const std::string& attribute) {
     if (attribute != "AdaptiveRoutingInfo") {
@@ -400,7 +401,8 @@ void prepare_adaptive(Plane& plane, const std::string& attribute) {
     }
 }
 
-/// P_Keys count only where they are enforced, and routes only below the switch's tops.
+/// Prepares a plane for a row: P_Keys count only where they are enforced, and routes only up to the
+/// switch's LinearFDBTop and multicast top.
 template <typename Plane>
 void prepare(Plane& plane, const Row& row) {
     if (std::string(row.attribute) == "P_KeyTable") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A fabric of agents with managers on some of its nodes. Time passes only when asked to.
+// A fabric of agents with subnet managers on some of its nodes. Time passes only when a test says
+// so.
 
 #include <gtest/gtest.h>
 
@@ -54,12 +55,12 @@ class Rig {
         return managers_.back().service->manager();
     }
     SubnetService& service(std::size_t index) { return *managers_[index].service; }
-    /// Without a word to anybody.
+    /// Removes a manager, which sends nothing more.
     void kill_manager(std::size_t index) {
         mesh.set_capability(managers_[index].at, wire::port_capability::kIsSM, false);
         managers_.erase(managers_.begin() + static_cast<std::ptrdiff_t>(index));
     }
-    /// What a program on a node asks, and what it is answered.
+    /// Sends a program's request from a node. Returns the answer.
     std::optional<mad::Packet> ask(agent::End from, mad::Packet packet) {
         asker_ = from;
         answer_.reset();
@@ -68,7 +69,8 @@ class Rig {
         asker_.reset();
         return answer_;
     }
-    /// The same of the SA that the host's port names; nothing: it refuses.
+    /// Sends a request to the SA that the host's port names. Returns std::nullopt if the SA refuses
+    /// it.
     template <wire::Attribute T>
     std::optional<T> ask_sa(std::uint32_t host, wire::Method method, wire::SaAttribute attribute,
                             std::uint64_t components, const T& record) {
@@ -106,7 +108,8 @@ class Rig {
             }
         }
     }
-    /// Until this manager has nothing to say any more; the others hear it and do not answer yet.
+    /// Runs until this manager has nothing more to send; the other managers get its packets and do
+    /// not answer yet.
     void run_only(std::size_t index) {
         Entry& entry = managers_[index];
         while (const auto out = entry.service->poll_transmit(now_ns)) {
@@ -114,7 +117,7 @@ class Rig {
             deliver();
         }
     }
-    /// Until nobody has anything to say any more.
+    /// Runs until no node has anything more to send.
     void run() {
         for (bool busy = true; busy;) {
             busy = false;
@@ -136,7 +139,8 @@ class Rig {
         const std::uint64_t end = now_ns + ns;
         while (now_ns < end) {
             now_ns = std::min(end, now_ns + 50'000'000);
-            // It comes to an end: else who drives a manager would never rest.
+            // A manager's deadlines must not repeat for ever at one moment, or its driver would
+            // never sleep.
             for (int rounds = 0; rounds == 0 || is_due(); ++rounds) {
                 ASSERT_LT(rounds, 10);
                 for (Entry& entry : managers_) {
@@ -146,7 +150,7 @@ class Rig {
             }
         }
     }
-    /// Every pair of present HCAs that the cables connect is connected by the tables.
+    /// Checks that the tables connect every pair of present HCAs that cables connect.
     void expect_all_pairs() const {
         for (std::uint32_t a = 0; a < mesh.size(); ++a) {
             for (std::uint32_t b = 0; b < mesh.size(); ++b) {

@@ -33,7 +33,7 @@ class Managed {
         return collect_routes(management->mesh(), management->switch_nodes(),
                               management->manager());
     }
-    /// By way of the file.
+    /// Returns the routes as a command gets them, through the file.
     view::Routes routes() {
         const int fd = write_routes(collect());
         auto file = read_routes(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A requester that does not know the keys changes nothing and sees no more than it may; it is
-// counted and reported to the manager.
+// A requester that does not know the keys changes nothing and sees no more than it may; its
+// attempts are counted and reported to the subnet manager.
 #include <vector>
 
 #include "core/wire/linear_forwarding_table.h"
@@ -22,8 +22,8 @@ using wire::SmState;
 
 constexpr std::uint64_t kMKey = 0xA1B2'C3D4'E5F6'0718;
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint32_t kStranger = 3;  ///< A host.
-constexpr std::uint32_t kVictim = 0;    ///< Another.
+constexpr std::uint32_t kStranger = 3;  ///< The host that does not know the keys.
+constexpr std::uint32_t kVictim = 0;    ///< A host that the stranger attacks.
 constexpr std::uint64_t kTransaction = 0x7700'0000'0000'0001;
 
 ManagerConfig with_key(std::uint8_t protect_bits, std::uint16_t lease = 0) {
@@ -34,7 +34,7 @@ ManagerConfig with_key(std::uint8_t protect_bits, std::uint16_t lease = 0) {
     return config;
 }
 
-/// A subnet under a manager with a key.
+/// A subnet under a manager with an M_Key.
 struct Subnet1 : Rig {
     explicit Subnet1(const ManagerConfig& config)
         : Rig(fat_tree(4, 4)), sw(first_switch()), manager(add_manager(sw, config)) {
@@ -49,7 +49,7 @@ struct Subnet1 : Rig {
         const agent::Node& n = mesh.node(node);
         return n.port(n.is_switch() ? 0 : 1).lid;
     }
-    /// From the stranger's QP0 by LID; the answer, if any came.
+    /// Sends a MAD from the stranger's QP0, by LID. Returns the answer, if one came.
     std::optional<wire::MadBytes> ask(std::uint32_t to, wire::MadBytes mad) {
         mad::Packet packet;
         wire::Mad<std::uint8_t>(mad).set_transaction_id(kTransaction);
@@ -81,7 +81,7 @@ struct Subnet1 : Rig {
         }
         return all;
     }
-    /// Traps that the manager heard since the last time.
+    /// Returns the traps that the manager has received since the last call.
     std::vector<wire::Notice> drain_traps() {
         std::vector<wire::Notice> traps;
         while (const auto event = service(0).poll_event()) {
@@ -125,7 +125,7 @@ TEST(MKey, ProtectionLevelsDecideWhatAStrangerReads) {
 
 TEST(MKey, DirectedRoutesAreCheckedToo) {
     Subnet1 rig(with_key(2));
-    // The stranger's own switch, and itself.
+    // With 0 hops to the stranger itself, with 1 hop to its switch.
     for (std::uint8_t hops = 0; hops <= 1; ++hops) {
         for (const std::uint64_t key : {std::uint64_t{1}, kMKey}) {
             mad::Packet packet;
@@ -164,7 +164,7 @@ TEST(MKey, StrangersSetNothing) {
                   std::pair{SmAttribute::kLedInfo, 0U}}) {
                 wire::MadBytes mad = make_smp(Method::kSet, attribute, modifier, key);
                 if (attribute == SmAttribute::kPortInfo) {
-                    // Another manager, another address, no key, no link.
+                    // A PortInfo with another subnet manager, another LID, no key and no link.
                     PortInfo wanted = rig.mesh.node(kVictim).port(1);
                     wanted.mkey = 0;
                     wanted.master_sm_lid = rig.lid(kStranger);
@@ -202,7 +202,7 @@ TEST(MKey, TheManagerHearsOfAViolation) {
     EXPECT_EQ(seen.attribute_id, static_cast<std::uint16_t>(SmAttribute::kLedInfo));
     EXPECT_EQ(seen.attribute_modifier, 7U);
     EXPECT_FALSE(seen.dr_notice);
-    // It has repressed the trap: nothing more comes.
+    // The manager has repressed the trap, so no more come.
     rig.wait(30 * kSecond);
     EXPECT_TRUE(rig.drain_traps().empty());
 }
@@ -271,7 +271,7 @@ TEST(MKey, ManagerWorksEndToEnd) {
     EXPECT_EQ(rig.manager.stats().sweeps_full, 2U);
     EXPECT_EQ(rig.manager.stats().lft_blocks, smps);
     EXPECT_EQ(rig.state(), before);
-    // One that comes back without a memory gets the key again.
+    // A switch that comes back without its state gets the key again.
     std::uint32_t other = rig.sw + 1;
     while (!rig.mesh.node(other).is_switch()) {
         ++other;
@@ -300,7 +300,7 @@ TEST(MKey, AnotherManagerWithTheKeyTakesOver) {
     rig.expect_all_pairs();
 }
 
-/// Everything a rogue can say to a manager about itself.
+/// All controls that another manager can send.
 constexpr SmInfoControl kControls[] = {SmInfoControl::kHandover, SmInfoControl::kAcknowledge,
                                        SmInfoControl::kDisable, SmInfoControl::kStandby,
                                        SmInfoControl::kDiscover};
@@ -318,7 +318,7 @@ wire::MadBytes sm_control(SmInfoControl what, std::uint64_t sm_key, Guid guid = 
     return mad;
 }
 
-/// What the manager answers to the stranger.
+/// Returns whether the manager answers a MAD of the stranger.
 bool is_answered(Subnet1& rig, Manager& manager, const wire::MadBytes& mad) {
     manager.handle(mad, rig.lid(kStranger), rig.now_ns);
     bool answered = false;
@@ -352,7 +352,7 @@ TEST(RogueManager, WithoutTheSmKeyMovesNobody) {
 
 TEST(RogueManager, AMasterKeepsWhatItNeverOffered) {
     ManagerConfig master = with_key(2);
-    master.priority = 1;  // Nobody has a better claim.
+    master.priority = 1;  // No other manager has a higher priority.
     Subnet1 rig(master);
     Manager& standby = rig.add_manager(kVictim, with_key(2));
     standby.start(rig.now_ns);
@@ -394,7 +394,7 @@ TEST(RogueManager, IsNotToldTheKey) {
     Subnet1 rig(with_key(2));
     rig.mesh.set_capability({kStranger, 1}, wire::port_capability::kIsSM, true);
     rig.manager.resweep(rig.now_ns);
-    // By hand: what comes to the stranger's programs is looked at.
+    // The test moves packets itself, in order to see those that come to the stranger's programs.
     std::uint32_t asked = 0;
     for (bool busy = true; busy;) {
         busy = false;
@@ -458,7 +458,7 @@ TEST(PKey, AWrongOneIsDroppedCountedAndTold) {
     }
 }
 
-/// The port of its switch that a host hangs on, and the switch.
+/// Returns the switch port that a host is cabled to.
 agent::End above(const Rig& rig, std::uint32_t host) {
     return rig.mesh.peer({host, 1});
 }
@@ -493,7 +493,7 @@ TEST(PKey, ASwitchThatEnforcesStopsItOnTheWay) {
         EXPECT_EQ(seen.lid2, rig.lid(kVictim));
         EXPECT_EQ(seen.switch_lid, rig.lid(at.node));
         EXPECT_EQ(seen.port_num, PortNum{at.port});
-        // Counted where counters are read.
+        // The counters show the violation too.
         mad::Packet query = service_packet(rig, at.node);
         wire::Mad<std::uint8_t>(query.mad).set_attribute_id(
             static_cast<std::uint16_t>(wire::PmAttribute::kPortCounters));
@@ -506,14 +506,14 @@ TEST(PKey, ASwitchThatEnforcesStopsItOnTheWay) {
         const auto counters = wire::parse<wire::PortCounters>(wire::pm_data(bytes));
         EXPECT_EQ(counters.port_rcv_constraint_errors, inbound ? 1 : 0);
         EXPECT_EQ(counters.port_xmit_constraint_errors, inbound ? 0 : 1);
-        // With the key in its table the port lets it pass.
+        // With the P_Key in its table the port lets the packet pass.
         rig.mesh.set_pkey({at.node, at.port}, 1, PKey{0x8123});
         rig.mesh.set_pkey({kStranger, 1}, 1, PKey{0x8123});
         EXPECT_TRUE(rig.send(packet));
     }
 }
 
-/// What arrives at the manager's node, with nobody to answer it.
+/// Returns the MADs that arrive at the manager's node, where no manager answers them.
 std::vector<wire::MadBytes> traps_sent(Subnet1& rig) {
     rig.mesh.advance(rig.now_ns);
     std::vector<wire::MadBytes> sent;

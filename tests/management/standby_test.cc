@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What programs have registered with a master outlives it, when one of ours stands by.
+// What programs have registered with a master survives the master's end, if one of our subnet
+// managers stands by.
 #include <string_view>
 
 #include "core/wire/mc_member_record.h"
@@ -13,7 +14,7 @@ using wire::component;
 using wire::Method;
 using wire::SaAttribute;
 
-constexpr std::uint32_t kProgram = 5;  // The node of one that registers.
+constexpr std::uint32_t kProgram = 5;  // The node of a program that registers.
 constexpr std::uint64_t kId = 0x1234;
 
 struct Standby : testing::Test {

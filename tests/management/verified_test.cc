@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The manager looks at its own routes after it has written them.
+// The subnet manager checks its own routes after it has written them.
 #include <algorithm>
 
 #include "rig.h"
@@ -57,7 +57,7 @@ TEST(VerifiedRoutes, AreLookedAtAgainAfterEachChange) {
     Manager& manager = bring_up(rig, "minhop");
     rig.wait(kMomentNs);
     ASSERT_FALSE(manager.report()->acyclic());
-    // A ring without one of its cables is a chain.
+    // A ring of switches without one of its cables is a chain.
     const std::uint32_t sw = rig.first_switch();
     std::uint8_t port = 1;
     while (!rig.mesh.node(rig.mesh.peer({sw, port}).node).is_switch()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of a JVM, with the threads of its collectors: registered, written by an HCA, given back.
+// Memory of a JVM, with the threads of its collectors, is registered, written by an HCA, and freed.
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// allocator: memory of an allocator is registered, deregistered and freed; calloc() must return
-// zeros and malloc()ed memory keep its content, in two threads. Started with one allocator or the
-// other preloaded.
+// Registers, deregisters and frees memory of an allocator, in two threads: calloc() must return
+// zeros, and malloc()ed memory must keep its content. Started with one allocator or another
+// preloaded.
 #include <infiniband/verbs.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::size_t dirty(const char* at, std::size_t bytes, char expected) {
     return bytes - static_cast<std::size_t>(std::count(at, at + bytes, expected));
 }
 
-/// How many bytes were not what they should have been.
+/// Registers and frees memory at random. Returns the number of wrong bytes.
 std::size_t churn(ibv_pd* pd, unsigned seed) {
     std::size_t bad = 0;
     char* kept[8] = {};
@@ -40,7 +40,7 @@ std::size_t churn(ibv_pd* pd, unsigned seed) {
         free(memory);
         char* const clean = static_cast<char*>(calloc(1, bytes));
         bad += dirty(clean, bytes, 0);
-        // Some stay registered a while, and grow while they are.
+        // Some blocks stay registered for a while, and grow meanwhile.
         const int place = round % 8;
         if (kept[place] != nullptr) {
             ibv_dereg_mr(kept_mr[place]);

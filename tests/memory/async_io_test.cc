@@ -50,7 +50,7 @@ struct File {
     int fd;
 };
 
-/// One request at a time.
+/// An io_uring with one request at a time.
 class Ring {
   public:
     Ring() {
@@ -81,7 +81,7 @@ class Ring {
     Ring& operator=(const Ring&) = delete;
     bool is_open() const { return fd_ >= 0; }
 
-    /// Pins the memory.
+    /// Registers the memory as a fixed buffer, which pins it.
     bool fix(const Memory& memory) const {
         const iovec place{memory.at, kBytes};
         return syscall(SYS_io_uring_register, fd_, IORING_REGISTER_BUFFERS, &place, 1) == 0;
@@ -92,7 +92,7 @@ class Ring {
         io_uring_sqe& entry = sqes_[tail & mask_];
         std::memset(&entry, 0, sizeof entry);
         entry.opcode = fixed ? IORING_OP_READ_FIXED : IORING_OP_READ;
-        entry.flags = IOSQE_ASYNC;  // By a thread of the kernel.
+        entry.flags = IOSQE_ASYNC;  // A thread of the kernel executes the request.
         entry.fd = file.fd;
         entry.addr = reinterpret_cast<std::uintptr_t>(memory.at);
         entry.len = kBytes;
@@ -129,7 +129,7 @@ Owned<ibv_mr> reg(End& end, const Memory& memory) {
     return Owned<ibv_mr>(ibv_reg_mr(end.pd.get(), memory.at, kBytes, kAllAccess));
 }
 
-/// What a peer reads there.
+/// Returns what a peer reads from the memory.
 std::string read_by_peer(Pair& p, const Memory& memory, const ibv_mr& mr) {
     Send s(IBV_WR_RDMA_READ);
     s.from(p.a.region(), 0, kPage).at(reinterpret_cast<std::uintptr_t>(memory.at), mr.rkey);
@@ -157,7 +157,7 @@ TEST(AsyncIo, BuffersThatIoUringPinsWhileTheyAreRegisteredStayWhereTheyAre) {
     file.fill('d');
     ASSERT_EQ(ring.read(file, memory, true), static_cast<int>(kBytes));
     EXPECT_TRUE(memory.all('d'));
-    // Nor does the ring reach what is registered next.
+    // Memory that is registered next is not affected either.
     const Memory other;
     mr = reg(p.b, other);
     ASSERT_NE(mr, nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What programs do with memory that is, was or will be registered: it behaves as memory that never
-// was. Each habit is done to both, and what comes out is compared. Run with the preloaded library,
-// as softib starts programs.
+// Programs do with memory that is, was or will be registered what they do with other memory: it
+// behaves as memory that never was registered. Each habit is done to both kinds, and the results
+// are compared. Run with the preloaded library, as softib starts programs.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ constexpr std::size_t kPages = 32;
 constexpr std::size_t kBytes = kPages * kPage;
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
-/// Memory of a program, with a page on either side that nobody may touch.
+/// Memory of a program, with an inaccessible page on either side.
 struct Memory {
     Memory() {
         void* const room = mmap(nullptr, 4 * kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,11 +47,11 @@ struct Memory {
     char* at;
 };
 
-/// What a habit did: its results in order, and where the memory is afterwards.
+/// The results of a habit in order, and where the memory is afterwards.
 struct Outcome {
     std::vector<long> results;
     char* at;
-    std::size_t bytes = kBytes;  ///< Readable there.
+    std::size_t bytes = kBytes;  ///< The bytes that can be read there.
 
     template <typename Result>
     void note(Result result) {
@@ -65,7 +65,8 @@ using Habit = std::function<void(Outcome&)>;
 struct Named {
     const char* name;
     Habit habit;
-    bool free_content = false;  ///< The kernel may or may not have dropped the bytes.
+    /// Any content is right, because the kernel may or may not have dropped the bytes.
+    bool free_content = false;
 };
 
 Habit advise(int advice, std::size_t page = 0, std::size_t pages = kPages) {
@@ -120,7 +121,7 @@ void move_by_number(Outcome& o) {
     o.at = static_cast<char*>(place);
 }
 
-/// As Go's runtime and the JVM's collectors do: free, take again, make huge, and so on.
+/// The calls of Go's runtime and of the JVM's collectors: free, take again, make huge, and so on.
 void collector(Outcome& o) {
     for (const int advice : {MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP, MADV_DODUMP,
                              MADV_WILLNEED, MADV_COLD, MADV_PAGEOUT, MADV_POPULATE_WRITE}) {
@@ -130,8 +131,9 @@ void collector(Outcome& o) {
     o.note(mprotect(o.at + 8 * kPage, 8 * kPage, PROT_NONE));
     o.note(mprotect(o.at + 8 * kPage, 8 * kPage, kReadWrite));
     std::memset(o.at + 9 * kPage, 'g', kPage);
-    o.note(madvise(o.at + 9 * kPage + 1, kPage, MADV_DONTNEED));  // Not at a page.
-    o.note(madvise(o.at, kBytes, MADV_REMOVE));                   // Not for private memory.
+    o.note(madvise(o.at + 9 * kPage + 1, kPage, MADV_DONTNEED));  // The address is not at a page.
+    // The call is not for private memory.
+    o.note(madvise(o.at, kBytes, MADV_REMOVE));
 }
 
 const std::vector<Named>& habits() {
@@ -162,14 +164,14 @@ Outcome done_to(const Named& habit, Memory& memory) {
     return outcome;
 }
 
-/// What `seen` should be by what happened to memory that never was registered.
+/// Checks that the outcome `seen` equals that of memory that never was registered.
 void expect_same(const Named& habit, const Outcome& seen, const Outcome& plain) {
     EXPECT_EQ(seen.results, plain.results) << habit.name;
     ASSERT_EQ(seen.bytes, plain.bytes) << habit.name;
     if (!habit.free_content) {
         EXPECT_EQ(std::memcmp(seen.at, plain.at, seen.bytes), 0) << habit.name;
     }
-    // And it goes on as memory.
+    // The memory can still be used.
     std::memset(seen.at, 'n', seen.bytes);
     EXPECT_EQ(seen.at[seen.bytes - 1], 'n');
 }
@@ -212,7 +214,7 @@ TEST(Habits, RegisteredMemoryObeysToo) {
         std::memcpy(twin.at + 4 * kPage, p.a.memory.data(), 64);
         const Outcome seen = done_to(habit, memory);
         const Outcome plain = done_to(habit, twin);
-        // The region lives: its first page was neither unmapped nor replaced by any habit.
+        // The region still works: no habit has unmapped or replaced its first page.
         ASSERT_TRUE(write(p, memory.at, mr->rkey)) << habit.name;
         EXPECT_EQ(std::memcmp(seen.at, p.a.memory.data(), 64), 0) << habit.name;
         std::memcpy(plain.at, p.a.memory.data(), 64);
@@ -276,7 +278,8 @@ TEST(Habits, OverlappingRegionsGiveBackTogether) {
     EXPECT_EQ(std::count(memory.at, memory.at + kBytes, 0), static_cast<std::ptrdiff_t>(kBytes));
 }
 
-/// Larger than what is moved in one step, and split by the program where no step ends.
+/// Memory that is larger than what is moved in one step, and that the program splits where no step
+/// ends.
 TEST(Habits, LargeMemoryThatWasSplitComesBackWhole) {
     constexpr std::size_t kLarge = std::size_t{11} << 20;
     End end(0);
@@ -338,7 +341,7 @@ TEST(Habits, AWindowFollowsMemoryThatIsMoved) {
     munmap(moved, 2 * kBytes);
 }
 
-/// Threads that count in every page while regions come and go: no step is lost.
+/// Threads count in every page while regions come and go: no increment is lost.
 TEST(Habits, NoWriteIsLostUnderWay) {
     End end(0);
     Memory memory;
@@ -378,7 +381,8 @@ TEST(Habits, NoWriteIsLostUnderWay) {
 // --- fork
 // -----------------------------------------------------------------------------------------
 
-/// In a child: everything is `expected`, also a while after the parent began to write.
+/// Runs in a child. Checks that all bytes are `expected`, also a while after the parent began to
+/// write.
 int look(const char* at, char expected, int go, int ready) {
     char byte = 0;
     bool same = std::count(at, at + kBytes, expected) == static_cast<std::ptrdiff_t>(kBytes);
@@ -454,10 +458,10 @@ TEST(Fork, TheChildHasItsCopyAsOfTheFork) {
     }
 }
 
-/// Registered memory that a handler of the program's own writes to just before a fork.
+/// Registered memory that a fork handler of the program writes to just before a fork.
 std::atomic<char*> g_prepared{nullptr};
 
-/// Before the program has opened any device.
+/// The program installs its fork handler before it opens any device.
 const int g_installed = pthread_atfork(
     [] {
         if (char* const at = g_prepared.load()) {
@@ -498,8 +502,8 @@ TEST(Fork, WhatTheChildWritesStaysThere) {
     EXPECT_EQ(std::count(memory.at, memory.at + kBytes, 'A'), static_cast<std::ptrdiff_t>(kBytes));
 }
 
-/// As a database that forks to write a snapshot: a thread goes on writing, peers do, and what the
-/// child sees never changes.
+/// A database that forks to write a snapshot: a thread and peers go on writing, and what the child
+/// sees never changes.
 TEST(Fork, SnapshotsStandStillWhileOthersWrite) {
     Pair p;
     Memory memory;

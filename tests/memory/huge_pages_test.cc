@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory in huge pages, those that the kernel makes on request and those that were reserved, is
-// registered and stays what it is.
+// Memory in huge pages, both those that the kernel makes on request and those that were reserved,
+// can be registered and keeps its content.
 #include <sys/mman.h>
 
 #include <cerrno>

@@ -3,9 +3,9 @@
 # on_two_hosts.sh SOFTIB USER ALLOCATOR PROGRAM [ARGS]: runs a program on both hosts of a private
 # fabric, as a user starts it: with the library that softib preloads.
 #
-# USER: self, or plain: an ordinary user, also where the test is run by root. ALLOCATOR: none, the
-# name of a library that is preloaded besides, or bare: softib's is not preloaded either. 77: this
-# machine cannot.
+# USER is self, or plain for an ordinary user, also where root runs the test. ALLOCATOR is none, the
+# name of a library that is preloaded besides, or bare if softib's is not preloaded either. The exit
+# status is 77 if this machine cannot run the test.
 set -eu
 
 # Opens the way to a folder, in this mount namespace alone, where an ordinary user may not pass the
@@ -27,7 +27,7 @@ build=$(dirname "$(dirname "$softib")")
 as=
 if [ "$user" = plain ] && [ "$(id -u)" = 0 ]; then
     as='setpriv --reuid=65534 --regid=65534 --clear-groups --'
-    # The shell between them has no capabilities; what setpriv itself executes is found with them.
+    # The shell between them has no capabilities; setpriv itself would look its program up with them.
     if ! $as sh -c '"$0" --version' "$softib" >/dev/null 2>&1; then
         if [ -z "${SOFTIB_WAY_OPENED:-}" ] && unshare -m true 2>/dev/null; then
             SOFTIB_WAY_OPENED=tried exec unshare -m "$0" "$@"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// System calls by instructions of the program's own, which no library before the C library sees, on
-// memory that is or was registered (Go's runtime calls the kernel so).
+// System calls by instructions of the program's own, which the preloaded library does not see, on
+// memory that is or was registered (Go's runtime calls the kernel in this way).
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -45,7 +45,7 @@ class RawCalls : public ::testing::Test {
     bool all(char value) const {
         return std::all_of(at_, at_ + kRawBytes, [=](char c) { return c == value; });
     }
-    /// A transfer of one page between the peer and the page `page` of the memory.
+    /// Transfers one page between the peer and page `page` of the memory. Returns the status.
     ibv_wc_status transfer(ibv_wr_opcode opcode, const ibv_mr& mr, std::size_t page) {
         Send s(opcode);
         s.from(pair_.a.region(), 0, kPage)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Verbs for programs in other languages (RoundTrip.java, round_trip.go): memory of theirs is
-// registered, written by an HCA, and deregistered. Failures end the program.
+// Verbs for programs in other languages (RoundTrip.java, round_trip.go): their memory is
+// registered, written by an HCA, and deregistered. A failure ends the program.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -70,7 +70,8 @@ ibv_mr* region(long long handle) {
 
 extern "C" {
 
-// For Go, and for Java by its names. Java gives two pointers of its own first.
+// The functions for Go, and for Java under names of its own. Java passes two pointers of its own
+// first.
 
 long long round_trip_begin(long long at, long long bytes) {
     return reinterpret_cast<long long>(

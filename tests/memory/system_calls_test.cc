@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kBytes = 64 * kPage;
 
-/// One call on a page of the memory; how many bytes it moved.
+/// A system call on a page of the memory. Returns the number of bytes that it moved.
 using Call = std::function<ssize_t(int fd, char* page)>;
 
 ssize_t vector_read(int fd, char* page) {
@@ -80,7 +80,7 @@ TEST(SystemCalls, NoneFailsWhileItsMemoryIsRegistered) {
     EXPECT_EQ(failed.load(), 0U) << "of " << done.load();
 }
 
-/// One that waits for data keeps its memory where it is; the region works all the same.
+/// The memory of a call that waits for data stays where it is; the region works nevertheless.
 TEST(SystemCalls, OneThatWaitsIsNotDisturbed) {
     Pair p;
     Memory memory;

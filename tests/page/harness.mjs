@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the tests of the page share: a fabric with a server, Chromium, and the fabric's truth as
-// the command line tells it.
+// What the tests of the page share: a fabric with a server, Chromium, and the fabric's state as
+// the command line shows it.
 
 import {execFile, execFileSync, spawn} from "node:child_process";
 import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync} from "node:fs";
@@ -33,7 +33,7 @@ export async function until(what, attempt) {
   }
 }
 
-/// A port of TCP that nobody has.
+/// Returns a free TCP port.
 export async function freePort() {
   const server = createServer();
   await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
@@ -42,7 +42,7 @@ export async function freePort() {
   return port;
 }
 
-/// Waits until a program of this machine listens at a port of TCP.
+/// Waits until a program of this machine listens at a TCP port.
 export const listening = (port) => until(`a program at port ${port}`, () =>
   ["/proc/net/tcp", "/proc/net/tcp6"].some((file) =>
     new RegExp(`:${port.toString(16).toUpperCase().padStart(4, "0")} \\S+ 0A `)
@@ -114,8 +114,8 @@ export async function openBrowser(...flags) {
                           args: ["--no-sandbox", "--disable-gpu", ...flags]});
 }
 
-/// A page of the server. `page.strangers` lists requests to anybody else, `page.complaints` what
-/// the browser found wrong. `prepare` gets the page before it has an address.
+/// Opens a page of the server. `page.strangers` lists requests to other servers, `page.complaints`
+/// the browser's errors. `prepare` gets the page before it has an address.
 export async function openPage(browser, fabric, address = "", options = {}, prepare = null) {
   const context = await browser.newContext({viewport: {width: 1440, height: 900},
                                             colorScheme: "dark", ...options});
@@ -152,7 +152,7 @@ export async function go(page, address) {
   await page.waitForSelector("main .view");
 }
 
-/// Forgets what the page has told, so that a test waits for what comes.
+/// Forgets what the page has announced, so that a test waits for what comes.
 export const clearToasts = (page) => page.evaluate(() =>
   document.getElementById("toasts").replaceChildren());
 
@@ -161,9 +161,9 @@ export const texts = (page, selector) => page.$$eval(selector, (all) => all.map(
 
 /// Returns what axe finds wrong with a page by all of its rules, or by some, in lines.
 export async function violations(page, rules = null) {
-  // The page's own policy lets no script in: the browser's debugger does.
+  // The page's own policy allows no other script, but the browser's debugger can add one.
   await page.evaluate(readFileSync(AXE, "utf8"));
-  // It need not describe each element that is right.
+  // axe need not describe the elements that pass.
   const result = await page.evaluate((runOnly) => window.axe.run(
     {resultTypes: ["violations"], ...(runOnly ? {runOnly} : {})}), rules);
   return result.violations.flatMap((each) => each.nodes.map((node) =>

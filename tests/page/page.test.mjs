@@ -29,7 +29,7 @@ const has = (where, text) => page.waitForFunction(([selector, wanted]) =>
   [...document.querySelectorAll(selector)].some((each) => each.textContent.includes(wanted)),
   [where, text]);
 
-/// The forwarding table of a switch as the command line shows it: LID to port.
+/// Returns the forwarding table of a switch as the command line shows it: LID to port.
 const routesOf = (name) => new Map(fabric.json("route", "show", name)
   .map((row) => [row.lid, row.port]));
 const switches = () => fabric.json("topo").nodes.filter((node) => node.kind === "switch")
@@ -37,7 +37,7 @@ const switches = () => fabric.json("topo").nodes.filter((node) => node.kind === 
 /// Asks the server until `good` of its answer is true, and returns that.
 const answer = (path, good) => until(`what is waited for at ${path}`, async () =>
   good(await (await fetch(fabric.url + path)).json()));
-/// What the page knows of the fabric, by the name of its model.
+/// Returns what the page knows of the fabric, by the name of its model.
 const told = (what) => page.evaluate(async (name) => (await import("/page/main.js")).model[name],
                                      what);
 const idle = () => answer("/api/v1/alarms", ({alarms}) => alarms.length === 0);
@@ -194,7 +194,7 @@ test("trees: a multicast group is drawn by the ports of the switches' tables", a
   members.forEach((member) => member.kill("SIGKILL"));  // They poll.
 });
 
-/// The cables of a multicast group as softib routes dump writes the switches' tables.
+/// Returns the cables of a multicast group as softib routes dump writes the switches' tables.
 function multicastCables(mlid) {
   const {nodes, cables} = fabric.json("topo");
   const far = new Map(cables.flatMap((c) => [[`${c.a}:${c.a_port}`, `${c.b}:${c.b_port}`],
@@ -451,7 +451,7 @@ test("traffic colours every port of its path, and the plots of each", async (t) 
 });
 
 for (const colorScheme of ["dark", "light"]) {
-  // The other scheme differs in its colours alone.
+  // The other colour scheme differs only in its colours.
   const rules = colorScheme === "light" ? ["color-contrast"] : null;
   test(`axe finds nothing to complain about in any view, ${colorScheme}`, async () => {
     const other = await openPage(browser, fabric, "", {colorScheme});

@@ -23,10 +23,11 @@ NODE_MIN = 18
 
 
 def install(build):
-    """Brings the packages of the lock file into the build folder, once."""
+    """Installs the packages of the lock file into the build folder, once."""
     folder = build / "page_tests"
     folder.mkdir(exist_ok=True)
-    guard = open(folder / "lock", "w")  # Tests run side by side; the end of this one unlocks.
+    # Tests run side by side; the lock is released when this process ends.
+    guard = open(folder / "lock", "w")
     fcntl.flock(guard, fcntl.LOCK_EX)
     lock = (HERE / "package-lock.json").read_text()
     stamp = folder / "installed"

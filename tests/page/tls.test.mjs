@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page over TLS: a server that listens beyond loopback, in a Chromium that trusts its key and
-// brings the token as browsers do.
+// The page over TLS: a server that listens beyond loopback, and a Chromium that trusts its key and
+// sends the token as browsers do.
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {createHash, X509Certificate} from "node:crypto";

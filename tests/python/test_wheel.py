@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The wheel installs without a network, brings the command, and its module answers as that does."""
+"""The wheel installs without a network, brings the command, and its module gives the command's
+answers."""
 import importlib.util
 import json
 import os
@@ -14,7 +15,7 @@ SOURCE = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ["SOFTIB_BUILD"])
 SCENARIO = SOURCE / "examples" / "sim" / "permutation.toml"
 
-# What the module is asked in a process of its own; it prints what it found as JSON.
+# Questions to the module in a process of its own, which prints the answers as JSON.
 QUESTIONS = """
 import json, sys
 import numpy, softib

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What theory and measurements of others say, reproduced at packet level: the simulator is wrong
-// where it does not.
+// Compares the simulator at packet level with theory and with published measurements; where they
+// differ, the simulator is wrong.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ topo::Spec tree3(std::uint32_t radix) {
             .levels = 3};
 }
 
-/// What messages got on average, as a part of their link.
+/// Returns the mean bandwidth of messages, as a part of their link's.
 double mean_share(const Results& results) {
     return results.traffics.front().message_gbps.mean() / results.link_gbps;
 }
@@ -136,7 +136,8 @@ TEST(Anchors, ShiftsOnAFullTreeRunAtFullRateUnderFtreeAndCollapseUnderMinhop) {
     EXPECT_LT(worst("minhop"), 0.55);
 }
 
-/// What messages of random bisections get, as a part of their link: the effective bisection.
+/// Returns the bandwidth of messages of random bisections, as a part of their link's: the effective
+/// bisection.
 double effective_bisection(const topo::Spec& spec, bool adaptive) {
     double sum = 0;
     constexpr std::uint64_t kSeeds = 3;
@@ -178,8 +179,8 @@ TEST(Anchors, AgainstADragonflyMinimalRoutesSaturateAtOneGlobalCable) {
     EXPECT_NEAR(each, kEfficiency / 8, 0.05 / 8);
 }
 
-/// Kim et al. 2008: p = h = 4, a = 8, 33 groups, 1,056 hosts. What hosts get that ask for this part
-/// of their links, as a part of them, in buffers of 64 KiB for each lane.
+/// Kim et al. 2008: p = h = 4, a = 8, 33 groups, 1,056 hosts. Returns the part of their links that
+/// hosts get when they offer this part, with buffers of 64 KiB for each lane.
 double dragonfly_accepts(bool adaptive, Pattern pattern, double offered) {
     const topo::Spec spec{.shape = topo::Shape::kDragonfly,
                           .hosts = 1056,
@@ -224,9 +225,9 @@ TEST(Anchors, AVictimOfAnIncastKeepsItsShareUnderCongestionControl) {
         for (std::uint32_t from = 17; from <= 48; ++from) {
             senders.push_back(from);
         }
-        // When the incast is under control.
+        // The time at which the incast is under control.
         constexpr TimePs kSettled = 500'000'000;
-        // h16 goes to h8 past the same spine as those of its leaf that go to h0.
+        // Flow h16 to h8 passes the same spine as the flows of its leaf to h0.
         const Results results = simulate(
             spec,
             {{.pattern = Pattern::kPairs,
@@ -240,14 +241,14 @@ TEST(Anchors, AVictimOfAnIncastKeepsItsShareUnderCongestionControl) {
         }
         return mean_share(results);
     };
-    // Its fair share is what 7 of the 32 leave of its cable.
+    // The fair share of this flow is what 7 of the 32 senders leave of its cable.
     constexpr double kFairShare = 1 - 7.0 / 32;
     EXPECT_LT(victim(false), 0.2 * kFairShare);
     EXPECT_GT(victim(true), 0.75 * kFairShare);
 }
 
-/// How long a ring of victims takes, all with the same message in each step, beside an aggressor on
-/// the hosts between them; in microseconds.
+/// Returns the time, in microseconds, of a ring of victims, with the same message in each step,
+/// beside an aggressor on the hosts between them.
 double ring_time_us(const std::vector<std::uint32_t>& victims, std::uint64_t bytes,
                     std::uint32_t steps, std::optional<Pattern> aggressor) {
     std::vector<Traffic> traffics{{.pattern = Pattern::kShift,
@@ -318,7 +319,7 @@ TEST(Anchors, EveryPacketIsSomewhere) {
     for (const plan::TrafficResult& traffic : results.traffics) {
         EXPECT_EQ(traffic.delivered, traffic.messages);
         sent += traffic.bytes;
-        // Data, and one acknowledgement each.
+        // Each message has its data packets and one acknowledgement.
         packets += traffic.messages * ((traffic.message_bytes + 4095) / 4096 + 1);
     }
     EXPECT_EQ(sent, 20U * 5'000 + 128U * 3 * 50'000);

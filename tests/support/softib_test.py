@@ -29,7 +29,7 @@ import time
 SKIP = 77  # The exit status that ctest takes for "skipped".
 POLL_S = 0.005
 GOODBYE_S = 3
-FAILURES_MAX = 10  # A broken library fails everywhere: no need to wait for every time limit.
+FAILURES_MAX = 10  # A broken library fails everywhere, so not every case waits for its time limit.
 # Results of a test that is run on the other path as well have a name of their own.
 RESULTS_PREFIX = "packet_" if os.environ.get("SOFTIB_TEST_DATA_PATH") == "packet" else ""
 TIMEOUT_S = float(os.environ.get("SOFTIB_TEST_TIMEOUT", "60"))
@@ -38,7 +38,7 @@ PORTS = range(10000, 30000)  # Below the range from which the kernel takes ports
 
 
 class Failure(Exception):
-    """A case that went wrong; the text is for the person who reads the log."""
+    """A case that failed; the text is for the person who reads the log."""
 
 
 def die_with_parent(libc=ctypes.CDLL(None)):
@@ -105,7 +105,7 @@ class Program:
         return self.process.poll() is None
 
     def signal(self, number):
-        """To the whole session, also to those who outlived the leader."""
+        """Sends a signal to the whole session, also to processes that outlived its leader."""
         if self.ended:
             return
         try:
@@ -125,7 +125,7 @@ class Program:
         return Result(self.shown, self.process.returncode, self.output(), timed_out)
 
     def wait_until(self, condition, what, timeout_s=TIMEOUT_S):
-        """Until condition() is true; a program that ends before never makes it true."""
+        """Waits until condition() is true; fails if the program ends before."""
         end = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > end or (not self.running() and not condition()):
@@ -134,8 +134,8 @@ class Program:
 
 
 def listening(port):
-    """Whether anybody listens there. Asks the kernel, because a connection to find out would be
-    taken for the client's."""
+    """Returns whether a program listens at the port. Asks the kernel, because the server would take a test
+    connection for its client's."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(table) as lines:
             for fields in map(str.split, lines):
@@ -145,7 +145,7 @@ def listening(port):
 
 
 def free_port():
-    """A TCP port that nobody uses. Random, so that tests side by side hardly ever agree on one."""
+    """Returns a free TCP port. It is random, so that tests side by side hardly ever choose the same one."""
     while True:
         port = random.choice(PORTS)
         with socket.socket(socket.AF_INET6) as probe:
@@ -157,7 +157,8 @@ def free_port():
 
 
 def despite_loss(run):
-    """Again where all data came but not the last acknowledgement: who would send that once more is gone."""
+    """Runs a case again if all data came but not the last acknowledgement, because the process that would
+    resend it is gone."""
     for left in reversed(range(4)):
         try:
             return run()
@@ -202,12 +203,12 @@ class Fabric:
                 raise Failure("left behind after 'softib down':\n  " + "\n  ".join(left))
 
     def command(self, *words):
-        """A softib command of the tester, not on a host."""
+        """Runs a softib command outside of any host."""
         argv = [self.softib, *words]
         return Program(argv, argv, self.env).wait()
 
     def start(self, host, argv, env=None, options=()):
-        """Options are those of softib exec."""
+        """Runs a program on a host. `options` are those of softib exec."""
         program = Program([self.softib, "exec", "-f", self.name, *options, host, "--", *argv],
                           [f"{host}:", *argv], {**self.env, **(env or {})})
         self.programs.append(program)
@@ -241,14 +242,14 @@ class Fabric:
         left = [f"{self.dir}/{name}" for name in os.listdir(self.dir) if name != ".lock"]
         left += [f"/dev/shm/{name}" for name in set(os.listdir("/dev/shm")) - self.shm_before
                  if "softib" in name]
-        # The daemon says goodbye a moment before its process ends.
+        # The daemon closes its connections a moment before its process ends.
         end = time.monotonic() + GOODBYE_S
         while (alive := list(self.processes())) and time.monotonic() < end:
             time.sleep(POLL_S)
         return left + [f"process {pid}: {line}" for pid, line in alive]
 
     def processes(self):
-        """Those that know of this fabric's directory by their arguments or environment."""
+        """Returns the processes that have this fabric's directory in their arguments or environment."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = pathlib.Path("/proc", pid, "cmdline").read_bytes()
@@ -276,7 +277,7 @@ class Report:
     """Runs cases, prints a line for each, and keeps the results for docs/compat.md."""
 
     def __init__(self, name, **switches):
-        """Switches of this test alone: their names, and what they do."""
+        """Adds options of this test: their names, and what they do."""
         parser = argparse.ArgumentParser()
         parser.add_argument("-k", metavar="TEXT", default="", help="only cases with TEXT in the name")
         parser.add_argument("-v", action="store_true", help="show the output of passing cases too")
@@ -289,7 +290,7 @@ class Report:
         return self.args.k in title
 
     def case(self, group, title, action):
-        """One case; action() raises Failure, or returns what is worth showing with -v."""
+        """Runs one case. action() raises Failure, or returns a text to show with -v."""
         full = f"{group}: {title}"
         if not self.wants(full):
             return

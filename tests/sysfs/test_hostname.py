@@ -102,7 +102,7 @@ class Names:
         expect(not left, left)
 
     def programs_connect_by_name(self):
-        """By TCP and by rdma_cm alike."""
+        """Names resolve for TCP and for rdma_cm alike."""
         argv = ["ib_write_bw", "-R", "-n", "100", "-p", str(free_port())]
         server = self.fabric.start("h1", argv)
         server.wait_until(lambda: self.listeners(), "listening")

@@ -186,7 +186,7 @@ class Sysfs:
         return result
 
     def down_link(self):
-        """A cable pulled while a program runs shows at its next read."""
+        """A cable that is pulled while a program runs shows at the program's next read."""
         result = self.sh(f"cat {PORT}/state; softib link down h0/mlx5_0 >&2; cat {PORT}/state; "
                          f"softib link up h0/mlx5_0 >&2; cat {PORT}/state")
         states = [line for line in result.output.splitlines() if line[1:2] == ":"]
@@ -195,7 +195,8 @@ class Sysfs:
         return result
 
     def read_again(self):
-        """So it does through a descriptor, a stream and a file object that were open before."""
+        """A pulled cable also shows through a descriptor, a stream and a file object that were open
+        before."""
         return self.fabric.run("h0", ["/usr/bin/python3", "-c", READ_AGAIN]).check()
 
     def calls(self):
@@ -203,7 +204,7 @@ class Sysfs:
         expect(result.output, "all calls right\n", result)
 
     def locked_memory(self, enforced):
-        """Of a login with a limit."""
+        """Checks a program of a login that has a limit of locked memory."""
         argv = ["exec", "-f", self.fabric.name, *(["--enforce-memlock"] if enforced else []), "h0", "--",
                 "sh", "-c", 'ulimit -l 4096; exec /usr/bin/python3 -c "$0"', LOCKED_MEMORY]
         result = self.fabric.command(*argv).check()
@@ -234,7 +235,7 @@ class Sysfs:
         return result
 
     def stopped_daemon(self):
-        """A daemon that does not answer costs a moment, never the content."""
+        """A daemon that does not answer delays a read, but never changes its content."""
         daemons = [pid for pid, line in self.fabric.processes() if "softibd" in line]
         if len(daemons) != 1:
             raise Failure(f"expected one daemon, found {daemons}")

@@ -10,7 +10,7 @@ std::uint64_t allocations();
 
 namespace {
 
-/// Hands packets over at once; every `lose`-th is lost.
+/// Delivers packets at once; every `lose`-th packet is lost.
 void exchange(Pair& pair, std::uint64_t& now_ns, std::uint64_t lose) {
     static Transmit out;
     std::uint64_t packets = 0;
@@ -58,7 +58,7 @@ std::uint64_t allocations_of(QpType type, std::uint64_t lose) {
         }
     }
     EXPECT_GE(done, 20U * 4);
-    EXPECT_NE(before, 0U);  // It does count.
+    EXPECT_NE(before, 0U);  // Makes sure that the counter counts.
     return allocations() - before;
 }
 

@@ -25,7 +25,7 @@ struct AtomicResponder : Probe {
         inject(1, h, payload);
         drive();
     }
-    /// All eight bytes of it.
+    /// Returns whether all eight bytes of the word are `value`.
     bool holds(std::uint8_t value, std::uint64_t at = kThere) {
         const std::uint8_t* from = ends[1].at(at);
         return std::all_of(from, from + 8, [&](std::uint8_t byte) { return byte == value; });
@@ -99,7 +99,7 @@ TEST(AtomicWrite, AnotherLengthDoesNotLeave) {
     EXPECT_TRUE(p.sent_to(1).empty());
 }
 
-/// It takes a resource as READs and atomics do.
+/// An ATOMIC WRITE takes a resource as READs and atomics do.
 TEST(AtomicWrite, NoMoreAreUnderWayThanThePeerHasRoomFor) {
     Probe p;
     std::size_t asked = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an HCA says to a packet that a switch has marked, and what it hears. Clauses are of IBA
-// vol. 1, annex A10.
+// How an HCA answers a packet that a switch has marked, and what it does with such an answer.
+// Clauses are of IBA vol. 1, annex A10.
 #include "probe.h"
 
 namespace softib::transport {
@@ -8,7 +8,7 @@ namespace {
 
 using enum Operation;
 
-/// Marks the packets to an end for which it holds.
+/// Marks the packets to an end for which the predicate holds.
 template <typename Predicate>
 void mark(Probe& p, int to, Predicate predicate) {
     p.filter = [&p, to, predicate](Flight& flight) {
@@ -32,7 +32,7 @@ std::vector<Becn> becns(Probe& p, int end) {
     return all;
 }
 
-// A10.2.1.2: the acknowledgement that was asked for carries it.
+// A10.2.1.2: an acknowledgement that was asked for has the BECN bit.
 TEST(CongestionNotice, IsInTheAcknowledgementThatIsDueAnyhow) {
     Probe p;
     mark(p, 1, [](const Flight& f) { return f.headers.bth.a; });
@@ -46,7 +46,7 @@ TEST(CongestionNotice, IsInTheAcknowledgementThatIsDueAnyhow) {
     EXPECT_EQ(becns(p, 0), (std::vector<Becn>{{p.ends[0].qpn, 0}}));
     EXPECT_TRUE(becns(p, 1).empty());
     EXPECT_EQ(p.count(0, Counted::kBecn), 1U);
-    // It is said once.
+    // The BECN is sent once.
     p.sent.clear();
     mark(p, 1, [](const Flight&) { return false; });
     p.post(0, p.request(0, WrOpcode::kWrite, 0, 900));
@@ -54,7 +54,7 @@ TEST(CongestionNotice, IsInTheAcknowledgementThatIsDueAnyhow) {
     EXPECT_FALSE(p.sent_to(0).back().headers.bth.becn);
 }
 
-// A10.2.1.2: what asks for no answer gets a CNP.
+// A10.2.1.2: a packet that asks for no answer gets a CNP.
 TEST(CongestionNotice, IsAPacketOfItsOwnWhereNoAnswerIsDue) {
     Probe p;
     mark(p, 1, [](const Flight& f) { return !f.headers.bth.a; });
@@ -62,7 +62,8 @@ TEST(CongestionNotice, IsAPacketOfItsOwnWhereNoAnswerIsDue) {
     p.drive();
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
     auto answers = p.sent_to(0);
-    EXPECT_EQ(std::ranges::count_if(answers, is_cnp), 3);  // All but the last of four packets.
+    // All but the last of four packets are marked.
+    EXPECT_EQ(std::ranges::count_if(answers, is_cnp), 3);
     const Flight& cnp = *std::ranges::find_if(answers, is_cnp);
     EXPECT_TRUE(cnp.headers.bth.becn);
     EXPECT_FALSE(cnp.headers.bth.fecn);
@@ -75,7 +76,7 @@ TEST(CongestionNotice, IsAPacketOfItsOwnWhereNoAnswerIsDue) {
     EXPECT_EQ(p.count(0, Counted::kGhost) + p.count(0, Counted::kWrongService), 0U);
 }
 
-// A10.2.1.2: data come back as well.
+// A10.2.1.2: a marked READ response gets a CNP too.
 TEST(CongestionNotice, TellsAResponderAboutItsReadResponses) {
     Probe p;
     mark(p, 0,

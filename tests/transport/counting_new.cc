@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Apart from its user: a compiler that sees both complains that memory of new goes to free.
+// In a file of its own: a compiler that sees both this and its user warns that memory of new is
+// passed to free.
 #include <cstdint>
 #include <cstdlib>
 #include <new>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which packets reach a queue pair at all; XRC; whose turn it is.
-// Clauses are of IBA vol. 1; a test without one is about a choice of ours.
+// Which packets reach a queue pair at all; XRC; which queue pair sends next.
 #include <array>
 
 #include "probe.h"
@@ -11,7 +10,7 @@ namespace {
 using enum Operation;
 using Bytes = std::vector<std::uint8_t>;
 
-/// A good WRITE to end 1, spoiled in one place: it must not arrive, and be counted there.
+/// A good WRITE to end 1, spoiled in one place. It must not arrive, and must be counted there.
 struct Spoiled {
     const char* what;
     Counted counted;
@@ -43,7 +42,7 @@ const std::vector<Spoiled> kSpoiled{
      [](Probe&, auto& h) { h.bth.opcode = wire::opcode(wire::Transport::kRc, kReadRequest); }},
 };
 
-// 9.6: header by header.
+// 9.6: every header of a packet is checked.
 TEST(Hca, SpoiledPacketReachesNobody) {
     for (const Spoiled& s : kSpoiled) {
         Probe p;
@@ -59,7 +58,7 @@ TEST(Hca, SpoiledPacketReachesNobody) {
     }
 }
 
-// 9.6: the GIDs are those that were agreed on.
+// 9.6: a packet must have the GIDs of its connection.
 TEST(Hca, ConnectionWithAGrhWantsItsOwn) {
     Probe p({.global = true});
     auto h = p.headers(1, kWriteOnly, 0);
@@ -77,7 +76,7 @@ TEST(Hca, ConnectionWithAGrhWantsItsOwn) {
     EXPECT_EQ(p.sent.size(), 1U);
 }
 
-// Annex A17: RoCEv2 has no LIDs; who a packet is from and for is said by its GIDs.
+// Annex A17: RoCEv2 has no LIDs; GIDs name the sender and the receiver of a packet.
 TEST(Hca, OnEthernetGidsTakeThePlaceOfLids) {
     Probe p({.global = true});
     for (End& end : p.ends) {
@@ -110,7 +109,7 @@ TEST(Hca, OnEthernetGidsTakeThePlaceOfLids) {
     EXPECT_EQ(p.sent.size(), sent + 1);
 }
 
-// 10.9.3: one of two members must be a full one.
+// 10.9.3: one of two members must be a full member.
 TEST(Hca, LimitedMembersDoNotHearEachOther) {
     Probe p;
     Port port = p.ends[1].hca.port();
@@ -211,7 +210,7 @@ TEST(Hca, PayloadOfManyPlacesIsOnePacket) {
     EXPECT_TRUE(std::ranges::equal(packet->payload, expected));
 }
 
-// A packet to ourselves comes back through whoever drives us.
+// An HCA's packet to itself comes back through its driver.
 TEST(Hca, TalksToItself) {
     Probe p;
     End& a = p.ends[0];
@@ -316,7 +315,7 @@ TEST(Hca, LimitsHold) {
     EXPECT_FALSE(hca.create_qp({}));
 }
 
-// 11.6: a completion queue that is full says so.
+// 11.6: a completion queue that is full raises an event.
 TEST(Hca, FullCompletionQueueRaisesAnEvent) {
     Probe p;
     End& a = p.ends[0];
@@ -341,7 +340,7 @@ TEST(Hca, FullCompletionQueueRaisesAnEvent) {
     EXPECT_TRUE(p.has_event(0, AsyncKind::kCqErr));
 }
 
-// 10.2.4: what uses a queue that has lost a completion stops, and nobody else.
+// 10.2.4: queue pairs of a completion queue that has lost a completion stop; others do not.
 TEST(Hca, OverrunCompletionQueueEndsItsQueuePairs) {
     Probe p;
     End& a = p.ends[0];
@@ -374,14 +373,14 @@ TEST(Hca, OverrunCompletionQueueEndsItsQueuePairs) {
         full += event.async == AsyncKind::kCqErr ? 1U : 0U;
     }
     EXPECT_EQ(full, 1U);
-    EXPECT_EQ(fatal, 1U);  // The loud one had failed by itself.
-    // The others work on.
+    EXPECT_EQ(fatal, 1U);  // That queue pair had failed by itself.
+    // The other queue pairs go on.
     p.post(0, p.request(0, WrOpcode::kWrite, 0, 600));
     p.drive();
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
-// Annex A14: the request names the queue, and the queue's domain counts.
+// Annex A14: the request names the shared receive queue, whose protection domain counts.
 TEST(Xrc, RequestNamesItsReceiveQueue) {
     Probe p({.type = QpType::kXrcSend});
     End& b = p.ends[1];
@@ -407,7 +406,7 @@ TEST(Xrc, RequestNamesItsReceiveQueue) {
     EXPECT_EQ(p.sent_to(1)[1].headers.xrc_eth.xrcsrq, other.value);
 }
 
-// Annex A14: a queue of the same XRC domain.
+// Annex A14: the shared receive queue must be of the target's XRC domain.
 TEST(Xrc, QueueOfAnotherDomainIsInvalid) {
     for (const std::uint32_t xrcd : {0U, kXrcd + 1}) {
         Probe p({.type = QpType::kXrcSend});
@@ -425,7 +424,7 @@ TEST(Xrc, QueueOfAnotherDomainIsInvalid) {
     }
 }
 
-// Annex A14: the target has no domain of its own for keys.
+// Annex A14: the target has no protection domain of its own for keys.
 TEST(Xrc, KeysAreOfTheQueuesDomain) {
     Probe p({.type = QpType::kXrcSend});
     End& b = p.ends[1];
@@ -442,7 +441,7 @@ TEST(Xrc, KeysAreOfTheQueuesDomain) {
     EXPECT_EQ(done[1].status, WcStatus::kRemAccessErr);
 }
 
-// Annex A14: in all its packets.
+// Annex A14: all packets of a message must name the same shared receive queue.
 TEST(Xrc, MessageKeepsToOneQueue) {
     Probe p({.type = QpType::kXrcSend});
     p.ends[1].receive(1, 0, 4096);

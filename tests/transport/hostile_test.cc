@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A million packets that no peer sends, into queue pairs of every kind and state: forged addresses,
-// numbers, keys and lengths, and headers of chance. None crashes; none that must be refused is
-// accepted, and each of those is counted; no byte changes that the sender has no right to.
+// Sends a million packets that no peer would send, into queue pairs of every kind and state: forged
+// addresses, PSNs, keys and lengths, and random headers. None crashes the HCA; none that must be
+// refused is accepted, and each of those is counted; no byte changes that the sender may not write.
 #include <array>
 #include <cstring>
 #include <numeric>
@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kPackets = effort(1'000'000, 50'000);
 constexpr std::uint64_t kPerSetting = 100;
 
-// The victim's memory: what a peer may touch, what it receives into, what its READs fill, the rest.
+// The zones of the victim's memory: what a peer may touch, what it receives into, what its READs
+// fill, and the rest.
 constexpr std::uint32_t kRemoteEnd = 2048;
 constexpr std::uint32_t kReceiveEnd = 6144;
 constexpr std::uint32_t kLandingEnd = 8192;
@@ -60,7 +61,7 @@ class Victim : public Probe {
         bring(situation);
     }
 
-    /// One packet; empty: all is well.
+    /// Sends one packet. Returns what went wrong, or an empty text.
     std::string attack();
     bool dead() const { return ends[1].hca.query_qp(ends[1].recv_qpn)->state == QpState::kErr; }
 
@@ -68,8 +69,8 @@ class Victim : public Probe {
     struct Packet {
         wire::PacketHeaders headers;
         std::uint32_t length = 0;
-        bool refused = false;    ///< Must have no effect, and be counted.
-        bool powerless = false;  ///< Must change no memory.
+        bool refused = false;    ///< The packet must have no effect, and must be counted.
+        bool powerless = false;  ///< The packet must change no memory.
     };
 
     void bring(Situation situation);
@@ -179,7 +180,7 @@ Victim::Packet Victim::good_packet() {
     }
 }
 
-/// What says where it goes and from where it comes.
+/// Forges the fields that say where a packet goes and where it comes from.
 void Victim::forge_address(Packet& packet) {
     wire::PacketHeaders& h = packet.headers;
     const bool connected = type_ != QpType::kUd;
@@ -212,7 +213,7 @@ void Victim::forge_address(Packet& packet) {
     }
 }
 
-/// What says which memory it is about.
+/// Forges the fields that say which memory a packet is about.
 void Victim::forge_rdma(Packet& packet) {
     wire::PacketHeaders& h = packet.headers;
     switch (prng_.below(4)) {
@@ -234,7 +235,8 @@ void Victim::forge_rdma(Packet& packet) {
             h.atomic_eth.va += 1 + number(7);
             break;
     }
-    // A later packet of a WRITE does not say where it goes: only one that does is powerless.
+    // A later packet of a WRITE does not say where it goes; only a packet with a RETH is known to
+    // change nothing.
     packet.powerless = is_rdma(packet) && h.reth.dma_len != 0;
 }
 
@@ -284,7 +286,8 @@ void Victim::forge(Packet& packet) {
             forge_rest(packet);
             return;
         default: {
-            // Several at once. Refused by one of them is refused.
+            // Several fields are forged at once. The packet must be refused if one of them demands
+            // it.
             Packet other = packet;
             forge_rest(packet);
             forge_rest(packet);
@@ -341,7 +344,7 @@ std::string Victim::attack() {
     return {};
 }
 
-/// After all that, a new connection works as ever.
+/// After all these packets a new connection works as before.
 bool still_works(Victim& victim) {
     if (victim.options.type == QpType::kUd) {
         return true;

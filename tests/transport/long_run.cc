@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Random operations of the transport in any number, checked against the model as in random_test.cc.
+// Runs any number of random operations of the transport, checked against the model as in
+// random_test.cc.
 //
 //     transport_long_run OPERATIONS [STATE [SHARE SHARES]]
 //
@@ -22,7 +23,7 @@ namespace softib::transport {
 namespace {
 
 constexpr std::uint32_t kPerSeed = 500;
-constexpr std::uint64_t kFirstSeed = 10'000'000;  // Beyond those of random_test.cc.
+constexpr std::uint64_t kFirstSeed = 10'000'000;  // The seeds are beyond those of random_test.cc.
 constexpr std::uint64_t kSeedsBetweenLines = 20'000;
 
 struct State {
@@ -60,7 +61,7 @@ State load(const std::string& path) {
     return state;
 }
 
-/// Whole or not at all.
+/// Writes the file wholly or not at all.
 bool save(const std::string& path, const State& state) {
     if (path.empty()) {
         return true;

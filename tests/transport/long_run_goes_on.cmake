@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A long run that was broken off ends at the same seed as one in one piece.
+# A long run that was interrupted and continued ends at the same seed as one in one piece.
 function(run operations state)
     execute_process(COMMAND ${PROGRAM} ${operations} ${state} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

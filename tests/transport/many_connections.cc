@@ -15,7 +15,7 @@ constexpr std::uint32_t kBytesEach = 2048;
 
 Qpn connected_qp(Pair& pair, int end, Qpn peer, Prng& prng) {
     End& e = pair.ends[end];
-    const Qpn qpn = peer;  // Both tables hand the same numbers out.
+    const Qpn qpn = peer;  // Both HCAs give out the same numbers.
     QpAttr attr;
     attr.port = 1;
     attr.access = kRemoteWrite;
@@ -58,7 +58,7 @@ std::string run_many_connections(std::uint64_t seed) {
             return "two tables differ";
         }
         qpns.push_back(connected_qp(pair, 0, b, prng));
-        if (i % 5 != 4) {  // The others talk to nobody.
+        if (i % 5 != 4) {  // The others have no peer.
             connected_qp(pair, 1, a, prng);
         }
     }

@@ -191,7 +191,7 @@ void Pair::send(int from, const Transmit& transmit) {
     if (prng_.chance(knobs.corrupt, kTenThousand)) {
         ++corrupted;
         if (!knobs.as_bytes) {
-            return;  // The check sums find it.
+            return;  // The CRCs would find the damage.
         }
         const std::uint64_t bit = prng_.below(8 * flight_.payload.size());
         flight_.payload[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);

@@ -20,16 +20,16 @@ using namespace softib::hca;  // NOLINT: the tests are about nothing else.
 struct Knobs {
     std::uint32_t drop = 0;
     std::uint32_t duplicate = 0;
-    std::uint32_t reorder = 0;  ///< Held back by up to `delay_max_ns`.
+    std::uint32_t reorder = 0;  ///< Packets that are delayed by up to `delay_max_ns`.
     std::uint32_t corrupt = 0;
     std::uint64_t latency_ns = 1'000;
     std::uint64_t delay_max_ns = 20'000;
     std::uint64_t packet_ns = 100;  ///< Time between two packets of one sender.
-    bool as_bytes = false;          ///< Packets travel as bytes with check sums, else decoded.
+    bool as_bytes = false;          ///< Packets travel as bytes with CRCs; otherwise decoded.
 };
 
 struct PairOptions {
-    QpType type = QpType::kRc;  ///< kXrcSend: one connection each way.
+    QpType type = QpType::kRc;  ///< With kXrcSend there is one connection each way.
     std::uint8_t mtu_code = 1;
     std::uint32_t window = kWindowPackets;
     std::uint8_t timeout = 6;
@@ -45,7 +45,7 @@ struct PairOptions {
     bool srq = false;
     bool global = false;
     bool credits = true;
-    bool without_bytes = false;  ///< Memory has no contents, packets carry lengths.
+    bool without_bytes = false;  ///< Memory has no contents, and packets carry only lengths.
     Knobs knobs{};
     std::uint64_t seed = 1;
 };
@@ -54,7 +54,7 @@ inline constexpr Pd kPd{7};
 inline constexpr QKey kQKey{0x1234};
 inline constexpr std::uint32_t kXrcd = 3;
 
-/// One HCA with registered memory and, per direction, a queue pair.
+/// One HCA with registered memory and a queue pair for each direction.
 struct End {
     End(const PairOptions& options, int number);
 
@@ -71,27 +71,28 @@ struct End {
     std::uint64_t base;
     std::vector<std::uint8_t> bytes;
     MemoryTable memory;
-    std::uint32_t key = 0;  ///< Key of all of it, with all rights.
+    std::uint32_t key = 0;  ///< The key of all the memory, with all rights.
     Hca hca;
     CqId send_cq;
     CqId recv_cq;
     std::optional<SrqId> srq;
-    Qpn qpn;       ///< Sends.
-    Qpn recv_qpn;  ///< Receives; the same but for XRC.
+    Qpn qpn;       ///< The queue pair that sends.
+    Qpn recv_qpn;  ///< The queue pair that receives; another one only with XRC.
 };
 
 struct Flight {
     int to = 0;
     wire::PacketHeaders headers;
-    std::vector<std::uint8_t> payload;  ///< Or the whole packet, when it travels as bytes.
-    std::uint32_t length = 0;           ///< Length of the payload, which may have no bytes.
+    /// The payload, or the whole packet when it travels as bytes.
+    std::vector<std::uint8_t> payload;
+    std::uint32_t length = 0;  ///< Length of the payload, which may have no bytes.
 };
 
 class Pair {
   public:
     explicit Pair(const PairOptions& options = {});
 
-    /// RESET to RTS on both sides.
+    /// Moves the queue pairs of both sides from RESET to RTS.
     void connect();
     void to_init(int end);
     void to_rtr(int end);
@@ -100,14 +101,14 @@ class Pair {
     /// Runs one moment: what is due arrives, times out or leaves. Returns false if nothing will
     /// happen any more.
     bool step();
-    /// Until nothing happens, or as long as `more` says.
+    /// Runs until nothing happens any more; drive_while() as long as `more` returns true.
     void drive();
     void drive_while(const std::function<bool()>& more);
-    /// Puts a packet of our own before an end.
+    /// Delivers a packet of the test's own to an end.
     void inject(int to, const wire::PacketHeaders& headers,
                 std::span<const std::uint8_t> payload = {});
 
-    /// A signaled request from end `from` of `length` bytes at `offset` on both sides.
+    /// Returns a signaled request from end `from` of `length` bytes at `offset` on both sides.
     WorkRequest request(int from, WrOpcode opcode, std::uint64_t offset, std::uint32_t length);
     PostError post(int from, const WorkRequest& wr);
     std::vector<Completion> completions(int end, bool receives = false);
@@ -118,7 +119,7 @@ class Pair {
     std::uint64_t now_ns = 0;
     std::uint64_t packets = 0;
     std::uint64_t corrupted = 0;
-    /// Sees each packet when it is sent; false: it is lost.
+    /// Called for each packet when it is sent. If it returns false, the packet is lost.
     std::function<bool(Flight&)> filter;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A pair whose packets are written down, and the means to write some of one's own.
+// A pair whose packets are recorded, and functions to make packets of one's own.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ struct Probe : Pair {
     static Operation operation(const Flight& flight) {
         return wire::opcode_info(flight.headers.bth.opcode)->operation;
     }
-    /// What arrived or would have arrived at an end.
+    /// Returns the packets that arrived or would have arrived at an end.
     std::vector<Flight> sent_to(int end) const {
         std::vector<Flight> found;
         std::ranges::copy_if(sent, std::back_inserter(found),
@@ -51,7 +51,7 @@ struct Probe : Pair {
         }
         return found;
     }
-    /// Headers as the peer of `to` would make them.
+    /// Returns headers as the peer of `to` would make them.
     wire::PacketHeaders headers(int to, Operation op, std::uint32_t psn) {
         wire::PacketHeaders h;
         const End& from = ends[1 - to];
@@ -67,7 +67,7 @@ struct Probe : Pair {
         h.deth = {.q_key = kQKey, .src_qp = from.qpn};
         return h;
     }
-    /// The syndrome of the newest acknowledgement that went to an end.
+    /// Returns the syndrome of the newest acknowledgement that went to an end.
     Syndrome last_syndrome(int to) const {
         const auto all = sent_to(to);
         EXPECT_FALSE(all.empty());
@@ -99,7 +99,7 @@ struct Probe : Pair {
     std::function<bool(const Flight&)> lose;
 };
 
-/// Loses the first packet to `to` for which it holds.
+/// Returns a filter that loses the first packet to `to` for which the predicate holds.
 template <typename Predicate>
 auto lose_first(int to, Predicate predicate) {
     return [=, done = false](const Flight& flight) mutable {

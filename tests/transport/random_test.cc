@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A million random operations with faults, checked against a model. A failure prints its seed; one
-// that was a bug of ours stays below.
+// Runs a million random operations with faults, checked against a model. A failure prints its seed;
+// seeds that found a bug stay below.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ Outcome run_one(QpType type, std::uint64_t seed) {
     return ReliableWorkload(options, seed, kPerSeed).run();
 }
 
-/// SOFTIB_SEED runs one seed alone; long_run.cc has more of them.
+/// Runs the seeds, with SOFTIB_SEED only that one; long_run.cc runs more of them.
 void run_many(QpType type, std::uint64_t first_seed, std::uint64_t operations) {
     const char* only = std::getenv("SOFTIB_SEED");
     const std::uint64_t wanted = only != nullptr ? 1 : operations / kShare;
@@ -63,14 +63,14 @@ TEST(RandomOperations, UnreliableDatagram) {
     run_many(QpType::kUd, 4'000'001, 75'000);
 }
 
-/// One HCA each, many connections: turns and timers.
+/// Many connections between two HCAs: queue pairs take turns, and timers run.
 TEST(RandomOperations, ManyConnectionsOfOneHca) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         EXPECT_EQ(run_many_connections(seed), "") << "seed " << seed;
     }
 }
 
-/// Each found a bug once.
+/// Seeds that each found a bug.
 TEST(RandomOperations, SeedsThatFoundBugs) {
     struct Found {
         QpType type;

@@ -10,7 +10,8 @@ using enum Operation;
 using Ops = std::vector<Operation>;
 using Psns = std::vector<std::uint32_t>;
 
-// 9.7.3, 9.4.3: packets of one MTU, the last one shorter; the RETH once.
+// 9.7.3, 9.4.3: a message is cut into packets of one MTU, the last one shorter; only the first has
+// a RETH.
 TEST(RcRequester, CutsAMessageIntoPacketsOfTheMtu) {
     Probe p({.psn = 100});
     p.post(0, p.request(0, WrOpcode::kWrite, 0, 1000));
@@ -44,7 +45,7 @@ TEST(RcRequester, EmptyMessageIsOnePacket) {
     EXPECT_EQ(p.only_completion(1, true).byte_len, 0U);
 }
 
-// 9.7.1: numbers count modulo 2^24.
+// 9.7.1: PSNs count modulo 2^24.
 TEST(RcRequester, PsnWrapsAt24Bits) {
     Probe p({.psn = 0xFFFFFE});
     p.post(0, p.request(0, WrOpcode::kWrite, 0, 1024));
@@ -55,7 +56,7 @@ TEST(RcRequester, PsnWrapsAt24Bits) {
     EXPECT_TRUE(p.same(0, 2048, 1, 2048, 600));
 }
 
-// 9.7.3: a READ uses as many numbers as its response has packets.
+// 9.7.3: a READ uses as many PSNs as its response has packets.
 TEST(RcRequester, ReadTakesThePsnsOfItsResponse) {
     Probe p({.psn = 7});
     p.post(0, p.request(0, WrOpcode::kRead, 0, 700));
@@ -66,7 +67,7 @@ TEST(RcRequester, ReadTakesThePsnsOfItsResponse) {
               (Ops{kReadResponseFirst, kReadResponseMiddle, kReadResponseLast, kAcknowledge}));
 }
 
-// 9.7.5: an acknowledgement is asked for at the end of a message.
+// 9.7.5: the requester asks for an acknowledgement at the end of a message.
 TEST(RcRequester, AsksForAnAcknowledgementAtTheEnd) {
     Probe p;
     p.post(0, p.request(0, WrOpcode::kWrite, 0, 512));
@@ -84,7 +85,7 @@ TEST(RcRequester, AFullWindowAlwaysAsksForAnAcknowledgement) {
     }
 }
 
-// 9.7.5: a NAK tells where the gap begins; what was before it has arrived.
+// 9.7.5: a NAK tells where the gap begins; packets before it have arrived.
 TEST(RcRequester, SequenceNakGoesBackToItsPsn) {
     Probe p;
     p.lose = lose_psn(1, 1);
@@ -98,14 +99,15 @@ TEST(RcRequester, SequenceNakGoesBackToItsPsn) {
     EXPECT_TRUE(p.same(0, 0, 1, 0, 1280));
 }
 
-// 9.7.5: as often as something is lost.
+// 9.7.5: each lost packet gets a NAK of its own.
 TEST(RcRequester, EveryGapIsMendedByItsOwnNak) {
     Probe p;
     p.lose = [lost = 0](const Flight& f) mutable {
         const bool now =
             f.to == 1 && (f.headers.bth.psn.value == 1 || f.headers.bth.psn.value == 3);
         lost += now ? 1 : 0;
-        return now && (lost == 1 || lost == 4);  // 3 is sent in the first and in the second round.
+        // Packet 3 is sent in the first and in the second round.
+        return now && (lost == 1 || lost == 4);
     };
     p.post(0, p.request(0, WrOpcode::kWrite, 0, 1536));
     p.drive();
@@ -128,7 +130,7 @@ TEST(RcRequester, LateAcknowledgementSavesSendingAgain) {
     EXPECT_EQ(p.count(0, Counted::kTimeout), 1U);
 }
 
-// 9.7.6.1.3: 4.096 us times 2^n, then again, as often as the retry count says.
+// 9.7.6.1.3: the requester sends again after 4.096 us times 2^n, as often as the retry count says.
 TEST(RcRequester, SilenceIsRetriedThenFails) {
     Probe p({.timeout = 10, .retry_cnt = 3});
     std::vector<std::uint64_t> times;
@@ -147,7 +149,7 @@ TEST(RcRequester, SilenceIsRetriedThenFails) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
-// 9.7.6.1.3: a timeout of zero is none.
+// 9.7.6.1.3: a timeout of zero means none.
 TEST(RcRequester, TimeoutZeroNeverEnds) {
     Probe p({.timeout = 0});
     p.lose = [](const Flight&) { return true; };
@@ -158,7 +160,7 @@ TEST(RcRequester, TimeoutZeroNeverEnds) {
     EXPECT_EQ(p.ends[0].state(), QpState::kRts);
 }
 
-// 9.9.2: progress makes the counter whole again.
+// 9.9.2: progress resets the retry counter.
 TEST(RcRequester, ProgressReloadsTheRetryCounter) {
     Probe p({.window = 1, .retry_cnt = 1});
     int n = 0;
@@ -184,7 +186,7 @@ TEST(RcRequester, RnrNakWaitsItsTime) {
     EXPECT_EQ(p.count(0, Counted::kTimeout), 0U);
 }
 
-// 9.7.5.2.8: as often as rnr_retry says.
+// 9.7.5.2.8: the requester tries again as often as rnr_retry says.
 TEST(RcRequester, RnrRetriesAreCounted) {
     Probe p({.rnr_retry = 2});
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
@@ -192,10 +194,10 @@ TEST(RcRequester, RnrRetriesAreCounted) {
     EXPECT_EQ(p.psns_to(1), (Psns{0, 0, 0}));
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kRnrRetryExcErr);
     EXPECT_EQ(p.ends[0].state(), QpState::kErr);
-    EXPECT_EQ(p.ends[1].state(), QpState::kRts);  // It did nothing wrong.
+    EXPECT_EQ(p.ends[1].state(), QpState::kRts);  // The responder is not affected.
 }
 
-// 9.7.5.2.8: seven is for ever.
+// 9.7.5.2.8: an rnr_retry of seven means for ever.
 TEST(RcRequester, SevenRnrRetriesNeverEnd) {
     Probe p({.rnr_retry = 7});
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
@@ -206,7 +208,7 @@ TEST(RcRequester, SevenRnrRetriesNeverEnd) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
-// 9.9.2: the two counters are two.
+// 9.9.2: the retry counter and the RNR retry counter are separate.
 TEST(RcRequester, LossesBetweenRnrNaksDoNotAddUp) {
     Probe p({.retry_cnt = 1, .rnr_retry = 7});
     int n = 0;
@@ -220,7 +222,7 @@ TEST(RcRequester, LossesBetweenRnrNaksDoNotAddUp) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
-// 9.7.6: of a READ only what is missing is asked for again.
+// 9.7.6: only the missing part of a READ's response is requested again.
 TEST(RcRequester, LostReadResponseAsksForTheRest) {
     Probe p({.psn = 50});
     p.lose = lose_psn(0, 52);
@@ -235,7 +237,7 @@ TEST(RcRequester, LostReadResponseAsksForTheRest) {
     EXPECT_TRUE(p.same(0, 1000, 1, 1000, 1100));
 }
 
-// 9.7.6: an answer to what follows a READ says that the READ's answer was lost.
+// 9.7.6: an answer to a request after a READ shows that the READ's response was lost.
 TEST(RcRequester, LaterAcknowledgementMeansALostReadResponse) {
     Probe p;
     p.lose = lose_psn(0, 0);
@@ -262,7 +264,7 @@ TEST(RcRequester, FenceWaitsForReads) {
     EXPECT_EQ(p.operation(p.sent[2]), kWriteOnly);
 }
 
-// 9.4.4: no more at once than the responder has resources for.
+// 9.4.4: no more READs and atomics are under way than the responder has resources for.
 TEST(RcRequester, KeepsToTheNumberOfReadsThatWasAgreedOn) {
     Probe p({.rd_atomic = 2});
     for (int i = 0; i < 6; ++i) {
@@ -287,7 +289,7 @@ TEST(RcRequester, ReadWithoutResourcesFails) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kLocQpOpErr);
 }
 
-// 9.7.7.2: without a credit, one packet and no more until it is answered.
+// 9.7.7.2: without a credit the requester sends one packet, and the next when it is answered.
 TEST(RcRequester, WithoutCreditsOnlyOnePacketGoesOut) {
     Probe p;
     p.ends[1].receive(1, 0, 1024);
@@ -305,7 +307,7 @@ TEST(RcRequester, WithoutCreditsOnlyOnePacketGoesOut) {
     EXPECT_TRUE(p.same(0, 0, 1, 4096, 1024));
 }
 
-// 9.7.7.2: as many as there are credits.
+// 9.7.7.2: as many messages are under way as there are credits.
 TEST(RcRequester, CreditsLetMessagesGoTogether) {
     Probe p;
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -321,7 +323,7 @@ TEST(RcRequester, CreditsLetMessagesGoTogether) {
     EXPECT_EQ(p.sent_to(1).size(), 3U);
 }
 
-// 9.7.6: a response that nobody waits for is dropped.
+// 9.7.6: a response to no request is dropped.
 TEST(RcRequester, GhostsAreDropped) {
     Probe p({.psn = 10});
     p.inject(0, p.headers(0, kAcknowledge, 10));
@@ -338,7 +340,7 @@ TEST(RcRequester, GhostsAreDropped) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
-// 9.9.2: a response that cannot be is the end.
+// 9.9.2: a response that is not possible ends the connection.
 TEST(RcRequester, ResponseOfTheWrongLengthIsBad) {
     Probe p;
     p.lose = [](const Flight& f) { return f.to == 0; };
@@ -349,7 +351,7 @@ TEST(RcRequester, ResponseOfTheWrongLengthIsBad) {
     EXPECT_EQ(p.ends[0].state(), QpState::kErr);
 }
 
-// 9.9.2: nor may it end where it does not.
+// 9.9.2: a response must end exactly where its READ ends.
 TEST(RcRequester, ResponseThatEndsTooEarlyOrTooLateIsBad) {
     for (const Operation op : {kReadResponseOnly, kReadResponseLast}) {
         Probe p;
@@ -369,7 +371,7 @@ TEST(RcRequester, ResponseThatEndsTooEarlyOrTooLateIsBad) {
     }
 }
 
-// 9.7.6: only the answer that a request asks for answers it.
+// 9.7.6: only the kind of answer that a request asks for answers it.
 TEST(RcRequester, ResponseToAnotherKindOfRequestIsDropped) {
     Probe p;
     p.lose = [](const Flight& f) { return f.to == 0; };
@@ -381,7 +383,7 @@ TEST(RcRequester, ResponseToAnotherKindOfRequestIsDropped) {
     EXPECT_TRUE(p.completions(0).empty());
 }
 
-// 9.7.5: reserved codes of an acknowledgement mean nothing.
+// 9.7.5: an acknowledgement with a reserved code is dropped.
 TEST(RcRequester, ReservedSyndromesAreDropped) {
     Probe p;
     p.lose = [](const Flight& f) { return f.to == 0; };
@@ -402,7 +404,7 @@ TEST(RcRequester, ReservedSyndromesAreDropped) {
     EXPECT_EQ(p.ends[0].state(), QpState::kRts);
 }
 
-// 10.8: errors are always completed.
+// 10.8: a request that fails always has a completion.
 TEST(RcRequester, SuccessWithoutSignalIsSilentFailureIsNot) {
     Probe p;
     WorkRequest quiet = p.request(0, WrOpcode::kWrite, 0, 8);
@@ -419,7 +421,8 @@ TEST(RcRequester, SuccessWithoutSignalIsSilentFailureIsNot) {
     EXPECT_EQ(done.wr_id, 5U);
 }
 
-// 10.3.1: what is behind a failed request is flushed, in order, and so is what is posted later.
+// 10.3.1: requests behind a failed request are flushed, in order, and so are requests that are
+// posted later.
 TEST(RcRequester, FailureFlushesTheRestInOrder) {
     Probe p;
     p.ends[0].receive(77, 0, 8);
@@ -461,7 +464,7 @@ TEST(RcRequester, LocalErrorWaitsForThoseBefore) {
     EXPECT_EQ(p.sent_to(1).size(), 1U);
 }
 
-// 9.9.2: what is wrong on our own side is found there.
+// 9.9.2: the requester itself finds errors of its own memory.
 TEST(RcRequester, MemoryThatMayNotBeWrittenTakesNoRead) {
     Probe p;
     End& a = p.ends[0];
@@ -501,7 +504,8 @@ TEST(RcRequester, FullQueueTakesNoMore) {
     EXPECT_EQ(p.post(0, p.request(0, WrOpcode::kWrite, 0, 8)), PostError::kOk);
 }
 
-// 10.3.1: SQD ends what was begun, begins nothing, says when it is done.
+// 10.3.1: a queue pair in SQD ends requests that were begun, begins none, and reports when it is
+// done.
 TEST(RcRequester, DrainingEndsWhatWasBegun) {
     Probe p({.window = 2});
     p.lose = lose_psn(1, 1);
@@ -549,7 +553,7 @@ TEST(RcRequester, NothingIsPostedBeforeRts) {
     EXPECT_EQ(p.post(0, p.request(0, WrOpcode::kWrite, 0, 8)), PostError::kOk);
 }
 
-// A message of 2^31 bytes in packets of 256 takes half of all numbers.
+// A message of 2^31 bytes in packets of 256 takes half of all PSNs.
 #ifndef SOFTIB_SANITIZED
 TEST(RcRequester, LongestMessageOfTheSmallestPacketsTravels) {
     Probe p({.memory_bytes = 1U << 31, .without_bytes = true});

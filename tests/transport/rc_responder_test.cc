@@ -22,7 +22,7 @@ std::uint64_t word_at(Probe& p, int end, std::uint64_t offset) {
     return word;
 }
 
-/// The responder is end 1; its requester says nothing that we do not write.
+/// A responder (end 1) whose requester sends only the packets that the test writes.
 struct Responder : Probe {
     explicit Responder(const PairOptions& o = {}) : Probe(o) {
         lose = [](const Flight&) { return true; };
@@ -61,17 +61,18 @@ TEST(RcResponder, DuplicateSendIsAcknowledgedOnce) {
     EXPECT_EQ(r.count(1, Counted::kDuplicate), 1U);
 }
 
-// 9.7.5: nor does it write again.
+// 9.7.5: a duplicate WRITE does not write again.
 TEST(RcResponder, DuplicateWriteDoesNotWrite) {
     Responder r;
     r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8, 1));
     r.take(r.rdma(kWriteOnly, 1, 0, 8), Bytes(8, 2));
     r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8, 1));
     EXPECT_EQ(*r.ends[1].at(0), 2);
-    EXPECT_EQ(r.sent.back().headers.bth.psn, Psn{1});  // It acknowledges all that has arrived.
+    // The answer acknowledges all that has arrived.
+    EXPECT_EQ(r.sent.back().headers.bth.psn, Psn{1});
 }
 
-// 9.7.5: a READ is executed again, with what is there now.
+// 9.7.5: a duplicate READ is executed again, with the bytes that are there now.
 TEST(RcResponder, DuplicateReadIsReexecuted) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -84,7 +85,7 @@ TEST(RcResponder, DuplicateReadIsReexecuted) {
     EXPECT_EQ(r.sent[5].headers.aeth.msn, 1U);
 }
 
-// 9.7.5: also a part of it.
+// 9.7.5: a part of a READ is executed again, too.
 TEST(RcResponder, RestOfAReadIsReexecuted) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -96,7 +97,7 @@ TEST(RcResponder, RestOfAReadIsReexecuted) {
     EXPECT_EQ(r.operation(r.sent[1]), kReadResponseLast);
 }
 
-// 9.7.5: but nothing else.
+// 9.7.5: a duplicate READ must be within the first one.
 TEST(RcResponder, DuplicateReadOfOtherMemoryIsDropped) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -109,7 +110,7 @@ TEST(RcResponder, DuplicateReadOfOtherMemoryIsDropped) {
     EXPECT_FALSE(r.stopped());
 }
 
-// 9.7.4: a duplicate is checked as the first was.
+// 9.7.4: a duplicate is checked as the first request was.
 TEST(RcResponder, DuplicateReadNeedsItsKeyStill) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -118,14 +119,15 @@ TEST(RcResponder, DuplicateReadNeedsItsKeyStill) {
     EXPECT_EQ(r.last_syndrome(0), kNakAccess);
 }
 
-// The requester drops what follows a loss until it has what was lost: that goes out first, once.
+// The requester drops all responses after a loss until it has the lost one, so that goes out first,
+// once.
 TEST(RcResponder, ReadThatIsBeingAnsweredGoesBack) {
     Responder r;
     r.inject(1, r.rdma(kReadRequest, 0, 0, 1024));
     r.inject(1, r.rdma(kReadRequest, 4, 2048, 512));
     r.drive_while([&] { return r.sent.size() < 3; });
     r.inject(1, r.rdma(kReadRequest, 1, 256, 768));
-    r.inject(1, r.rdma(kReadRequest, 4, 2048, 512));  // Its turn has not come yet.
+    r.inject(1, r.rdma(kReadRequest, 4, 2048, 512));  // The turn of the READ has not come yet.
     r.drive();
     EXPECT_EQ(r.psns_to(0), (std::vector<std::uint32_t>{0, 1, 2, 1, 2, 3, 4, 5}));
     EXPECT_EQ(r.operation(r.sent[3]), kReadResponseFirst);
@@ -154,13 +156,13 @@ TEST(RcResponder, AcknowledgementTakesThePlaceOfANakThatIsMended) {
     EXPECT_EQ(r.last_syndrome(0).kind, AckKind::kAck);
     r.sent.clear();
     r.inject(1, r.rdma(kWriteOnly, 3, 0, 8), Bytes(8));
-    r.inject(1, r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));  // A duplicate mends nothing.
+    r.inject(1, r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));  // A duplicate does not close the gap.
     r.drive();
     ASSERT_EQ(r.sent.size(), 1U);
     EXPECT_EQ(r.last_syndrome(0), kNakSequence);
 }
 
-// 9.4.5: an atomic is executed once and answered as often as it is asked for.
+// 9.4.5: an atomic is executed once, and answered each time that it is requested.
 TEST(RcResponder, DuplicateAtomicIsAnsweredFromMemory) {
     Responder r;
     const std::uint64_t before = word_at(r, 1, 64);
@@ -174,7 +176,7 @@ TEST(RcResponder, DuplicateAtomicIsAnsweredFromMemory) {
     EXPECT_EQ(word_at(r, 1, 64), before + 12);
 }
 
-// 9.4.5: if it is the same.
+// 9.4.5: a duplicate atomic must be the same as the first.
 TEST(RcResponder, DuplicateAtomicMustBeTheSame) {
     Responder r;
     r.take(r.add(0, 64, 5));
@@ -188,7 +190,7 @@ TEST(RcResponder, DuplicateAtomicMustBeTheSame) {
     EXPECT_EQ(r.count(1, Counted::kDuplicateUnknown), 3U);
 }
 
-// 9.4.5: as many as were agreed on are kept.
+// 9.4.5: the responder keeps the results of as many atomics as were agreed on.
 TEST(RcResponder, ForgottenAtomicIsDropped) {
     Responder r({.rd_atomic = 2});
     for (std::uint32_t psn = 0; psn < 3; ++psn) {
@@ -201,7 +203,7 @@ TEST(RcResponder, ForgottenAtomicIsDropped) {
     EXPECT_EQ(r.sent.size(), 1U);
 }
 
-// 9.7.5: one NAK for one gap.
+// 9.7.5: the responder sends one NAK for one gap.
 TEST(RcResponder, GapIsNakedOnce) {
     Responder r;
     r.take(r.rdma(kWriteOnly, 2, 0, 8), Bytes(8));
@@ -227,7 +229,7 @@ TEST(RcResponder, APsnUpToHalfTheCircleBehindIsADuplicate) {
     EXPECT_EQ(r.count(1, Counted::kOutOfSequence), 1U);
 }
 
-// 9.7.5.2.8: not ready is said with the timer, and changes nothing.
+// 9.7.5.2.8: an RNR NAK has the timer, and nothing else changes.
 TEST(RcResponder, WithoutAReceiveItIsNotReady) {
     Responder r({.min_rnr_timer = 9});
     r.take(r.request(kSendFirst, 0), Bytes(256));
@@ -241,7 +243,7 @@ TEST(RcResponder, WithoutAReceiveItIsNotReady) {
     EXPECT_FALSE(r.stopped());
 }
 
-// 9.4.3: the receive request is needed with the immediate, not before.
+// 9.4.3: a WRITE with immediate needs its receive request with the last packet, not before.
 TEST(RcResponder, WriteWithImmediateWaitsForAReceiveAtItsEnd) {
     Responder r;
     r.take(r.rdma(kWriteFirst, 0, 0, 260), Bytes(256, 9));
@@ -258,7 +260,7 @@ TEST(RcResponder, WriteWithImmediateWaitsForAReceiveAtItsEnd) {
     EXPECT_EQ(*r.ends[1].at(259), 9);
 }
 
-// 9.7.4: opcodes follow each other as a message does.
+// 9.7.4: opcodes must follow each other as the packets of a message do.
 TEST(RcResponder, OpcodesOutOfOrderAreInvalid) {
     const std::vector<std::vector<Operation>> wrong{
         {kSendMiddle},
@@ -307,7 +309,7 @@ TEST(RcResponder, PacketsOfTheWrongLengthAreInvalid) {
     for (const Case& c :
          {Case{kSendFirst, 255, {}, 0}, Case{kSendFirst, 0, {}, 0}, Case{kWriteFirst, 252, {}, 0},
           Case{kSendFirst, 256, kSendMiddle, 255}, Case{kSendFirst, 256, kSendLast, 0},
-          Case{kWriteFirst, 256, kWriteLast, 255},  // 600 were announced.
+          Case{kWriteFirst, 256, kWriteLast, 255},  // The RETH said 600 bytes.
           Case{kWriteOnly, 256, {}, 0}}) {
         Responder r;
         r.ends[1].receive(1, 0, 4096);
@@ -320,7 +322,7 @@ TEST(RcResponder, PacketsOfTheWrongLengthAreInvalid) {
     }
 }
 
-// 9.6: no packet is longer than the path takes.
+// 9.6: no packet may be longer than the path's MTU.
 TEST(RcResponder, PacketLongerThanTheMtuIsDropped) {
     Responder r;
     r.ends[1].receive(1, 0, 4096);
@@ -330,7 +332,7 @@ TEST(RcResponder, PacketLongerThanTheMtuIsDropped) {
     EXPECT_FALSE(r.stopped());
 }
 
-// 9.7.4: the bytes must be as many as the RETH says.
+// 9.7.4: a WRITE must have exactly the length of its RETH.
 TEST(RcResponder, WriteLongerThanAnnouncedIsInvalid) {
     Responder r;
     const Bytes before = r.ends[1].bytes;
@@ -339,7 +341,7 @@ TEST(RcResponder, WriteLongerThanAnnouncedIsInvalid) {
     EXPECT_EQ(r.ends[1].bytes, before);
 }
 
-// 9.7.4: nothing is touched without a key for it.
+// 9.7.4: no byte is read or written without a key for it.
 TEST(RcResponder, NoByteMovesWithoutARight) {
     struct Case {
         const char* what;
@@ -392,7 +394,7 @@ TEST(RcResponder, NoByteMovesWithoutARight) {
     }
 }
 
-// 9.7.4: before its first byte is written.
+// 9.7.4: the whole WRITE is checked before its first byte is written.
 TEST(RcResponder, WholeWriteIsCheckedWhenItBegins) {
     Responder r;
     const Bytes before = r.ends[1].bytes;
@@ -401,7 +403,7 @@ TEST(RcResponder, WholeWriteIsCheckedWhenItBegins) {
     EXPECT_EQ(r.ends[1].bytes, before);
 }
 
-// 9.7.4: and no byte after the right has gone.
+// 9.7.4: no byte is written after the key is gone.
 TEST(RcResponder, KeyMayGoInTheMiddleOfAWrite) {
     Responder r;
     r.take(r.rdma(kWriteFirst, 0, 0, 512), Bytes(256, 1));
@@ -412,7 +414,7 @@ TEST(RcResponder, KeyMayGoInTheMiddleOfAWrite) {
     EXPECT_EQ(r.ends[1].bytes, before);
 }
 
-// 9.7.4: likewise.
+// 9.7.4: no byte is read after the key is gone.
 TEST(RcResponder, KeyMayGoInTheMiddleOfARead) {
     Responder r;
     r.inject(1, r.rdma(kReadRequest, 0, 0, 1024));
@@ -424,7 +426,7 @@ TEST(RcResponder, KeyMayGoInTheMiddleOfARead) {
     EXPECT_TRUE(r.stopped());
 }
 
-// 9.7.4: what touches nothing needs no right.
+// 9.7.4: a request of 0 bytes needs no key.
 TEST(RcResponder, EmptyWriteAndReadNeedNoKey) {
     Responder r;
     auto write = r.rdma(kWriteOnly, 0, 0, 0);
@@ -438,7 +440,7 @@ TEST(RcResponder, EmptyWriteAndReadNeedNoKey) {
     EXPECT_FALSE(r.stopped());
 }
 
-// 9.4.5: the address of an atomic is a multiple of eight.
+// 9.4.5: the address of an atomic must be a multiple of eight.
 TEST(RcResponder, CrookedAtomicIsInvalid) {
     Responder r;
     const Bytes before = r.ends[1].bytes;
@@ -447,7 +449,7 @@ TEST(RcResponder, CrookedAtomicIsInvalid) {
     EXPECT_EQ(r.ends[1].bytes, before);
 }
 
-// 9.4.5: the value from before comes back either way.
+// 9.4.5: compare-and-swap returns the value from before, whether it swaps or not.
 TEST(RcResponder, CompareSwapSwapsOnlyWhatIsEqual) {
     Probe p;
     const std::uint64_t before = word_at(p, 1, 64);
@@ -497,7 +499,7 @@ TEST(RcResponder, MoreReadsMayBeAgreedOnLater) {
     EXPECT_FALSE(r.stopped());
 }
 
-// 9.9.3: who posted too little or wrong memory gets its own error; the peer is told.
+// 9.9.3: a receive request that is too short gives an error on both sides.
 TEST(RcResponder, MessageLongerThanItsReceive) {
     Responder r;
     r.ends[1].receive(1, 0, 300);
@@ -508,7 +510,8 @@ TEST(RcResponder, MessageLongerThanItsReceive) {
     EXPECT_TRUE(r.stopped());
 }
 
-// 9.9.3: likewise, as an operational error.
+// 9.9.3: a receive request with wrong memory gives an error on both sides; the peer gets an
+// operational error.
 TEST(RcResponder, ReceiveIntoForeignMemory) {
     Responder r;
     const Sge wrong{r.ends[1].addr(0), 300, r.ends[1].key + 1};
@@ -546,7 +549,7 @@ TEST(RcResponder, AcknowledgementsMelt) {
     EXPECT_EQ(r.sent[0].headers.aeth.msn, 5U);
 }
 
-// 9.7.5: the A bit asks.
+// 9.7.5: a packet asks for an acknowledgement by its A bit.
 TEST(RcResponder, AcknowledgesOnlyWhenAsked) {
     Responder r;
     auto h = r.rdma(kWriteOnly, 0, 0, 8);
@@ -580,7 +583,7 @@ TEST(RcResponder, MsnCountsMessages) {
     EXPECT_EQ(r.sent.back().headers.aeth.msn, 3U);
 }
 
-// 9.7.7.2: credits are receive requests; those of a shared queue are not counted.
+// 9.7.7.2: credits count receive requests; those of a shared queue are not counted.
 TEST(RcResponder, CreditsAreReceiveRequests) {
     Responder r;
     for (std::uint64_t i = 0; i < 7; ++i) {
@@ -597,7 +600,7 @@ TEST(RcResponder, CreditsAreReceiveRequests) {
     EXPECT_EQ(shared.last_syndrome(0).value, kCreditsUncounted);
 }
 
-// 10.2: the limit of a shared queue.
+// 10.2: a shared receive queue reports once that it has fewer requests than its limit.
 TEST(RcResponder, SharedReceivesRunLowOnce) {
     Probe p({.srq = true});
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -616,12 +619,12 @@ TEST(RcResponder, SharedReceivesRunLowOnce) {
     EXPECT_EQ(p.completions(1, true).size(), 3U);
 }
 
-// 9.9.3: after the NAK that ends it, silence.
+// 9.9.3: after the NAK that ends the connection the responder sends nothing.
 TEST(RcResponder, StoppedResponderIsSilent) {
     Responder r;
     r.inject(1, r.rdma(kReadRequest, 0, 0, 600));
     r.take(r.request(kSendMiddle, 3), Bytes(256));
-    ASSERT_EQ(r.sent.size(), 4U);  // What was asked for before is still answered.
+    ASSERT_EQ(r.sent.size(), 4U);  // Requests before it are still answered.
     EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
     r.take(r.rdma(kWriteOnly, 3, 0, 8), Bytes(8));
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -629,7 +632,7 @@ TEST(RcResponder, StoppedResponderIsSilent) {
     EXPECT_EQ(r.count(1, Counted::kWrongState), 2U);
 }
 
-// 9.4.1: a SEND may take a window's rights back.
+// 9.4.1: a SEND with invalidate ends the binding of a window.
 TEST(RcResponder, SendWithInvalidateEndsABinding) {
     Probe p;
     End& b = p.ends[1];
@@ -661,8 +664,9 @@ TEST(RcResponder, SendWithInvalidateEndsABinding) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kRemAccessErr);
 }
 
-// 9.4.1: and only of a window that is bound here. 9.9.6.3, class J: else the receive request ends
-// in an error and the responder stops without a NAK; what came before is still acknowledged.
+// 9.4.1: a SEND can invalidate only a window that is bound here. 9.9.6.3, class J: otherwise the
+// receive request ends in an error and the responder stops without a NAK; packets before are still
+// acknowledged.
 TEST(RcResponder, InvalidatingWhatIsNoWindowIsNotAnswered) {
     Probe p;
     p.ends[1].receive(1, 0, 8);
@@ -686,7 +690,7 @@ TEST(RcResponder, InvalidatingWhatIsNoWindowIsNotAnswered) {
     }
 }
 
-// 11.4.2: a queue armed for solicited messages only is woken by them only.
+// 11.4.2: only solicited messages wake a queue that is armed for them alone.
 TEST(RcResponder, ImmediateAndSolicitedArrive) {
     Probe p;
     for (const bool solicited : {false, true}) {
@@ -702,7 +706,7 @@ TEST(RcResponder, ImmediateAndSolicitedArrive) {
     }
 }
 
-// 11.6: the first packet tells a program that is not ready to send yet.
+// 11.6: the first packet raises an event for a program whose queue pair is not in RTS yet.
 TEST(RcResponder, FirstPacketEstablishesTheConnection) {
     Probe p;
     QpAttr reset;

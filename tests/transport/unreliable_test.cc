@@ -36,7 +36,7 @@ TEST(UcSender, IsDoneWhenItHasLeft) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
-// 9.8.2: which operations there are.
+// 9.8.2: UC has SEND and WRITE only.
 TEST(UcSender, KnowsNoReadsNorAtomics) {
     Probe p(connection());
     for (const WrOpcode opcode :
@@ -62,7 +62,7 @@ TEST(UcReceiver, GapGivesTheMessageUp) {
     EXPECT_TRUE(p.sent_to(0).empty());
 }
 
-// 9.8.2: also if its last packet is missing.
+// 9.8.2: a message without its last packet is given up when the next message begins.
 TEST(UcReceiver, LostEndIsNoticedByTheNextMessage) {
     Probe p(connection());
     p.ends[1].receive(1, 0, 1024);
@@ -86,7 +86,7 @@ TEST(UcReceiver, WithoutAReceiveTheMessageIsLost) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
-// 9.8.2: nor any other.
+// 9.8.2: UC has no NAK.
 TEST(UcReceiver, ForbiddenWriteIsLostSilently) {
     Probe p(connection());
     const Bytes before = p.ends[1].bytes;
@@ -103,7 +103,8 @@ TEST(UcReceiver, ForbiddenWriteIsLostSilently) {
 
 // 9.9.6.3, class D: a message that is too long is dropped, its receive request used for the next.
 TEST(UcReceiver, MessageLongerThanTheReceiveIsLost) {
-    for (const std::uint32_t bytes : {300U, 1000U}) {  // Found so by its second packet, or later.
+    // The second packet, or a later one, shows that the message is too long.
+    for (const std::uint32_t bytes : {300U, 1000U}) {
         Probe p(connection());
         p.ends[1].receive(1, 0, bytes - 1);
         p.post(0, p.request(0, WrOpcode::kSend, 0, bytes));
@@ -119,7 +120,7 @@ TEST(UcReceiver, MessageLongerThanTheReceiveIsLost) {
     }
 }
 
-// 9.9.6.3, class E: a shared queue takes no request back, so it ends in an error.
+// 9.9.6.3, class E: a shared queue takes no request back, so the request ends in an error.
 TEST(UcReceiver, MessageLongerThanASharedReceiveUsesItUp) {
     PairOptions o = connection();
     o.srq = true;
@@ -139,9 +140,11 @@ TEST(UcReceiver, MessageLongerThanASharedReceiveUsesItUp) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
-// 9.9.6.3, class E: the same where a packet in the middle, or the last one, is missing.
+// 9.9.6.3, class E: the request of a shared queue ends in an error also where a packet in the
+// middle, or the last one, is missing.
 TEST(UcReceiver, GapEndsTheSharedReceiveInAnError) {
-    for (const std::uint32_t lost : {1U, 3U}) {  // Found so by the next packet, or message.
+    // The next packet, or the next message, shows the gap.
+    for (const std::uint32_t lost : {1U, 3U}) {
         PairOptions o = connection();
         o.srq = true;
         Probe p(o);
@@ -165,7 +168,7 @@ TEST(UcReceiver, GapEndsTheSharedReceiveInAnError) {
     }
 }
 
-// 9.9.6.3, class A: memory that the receiver may not use is an error of its own, and stops it.
+// 9.9.6.3, class A: memory that the receiver may not use is an error of the receiver, and stops it.
 TEST(UcReceiver, ReceiveIntoForbiddenMemoryStopsTheReceiverOnly) {
     Probe p(connection());
     const Sge wrong{p.ends[1].addr(0), 64, 1};
@@ -204,7 +207,7 @@ TEST(UcSender, ErrorStopsTheSendQueueOnly) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
-// 9.8.3: one packet, with 40 bytes in front of it for a GRH.
+// 9.8.3: a datagram is one packet, received behind 40 bytes for a GRH.
 TEST(Ud, DatagramLeavesRoomForTheGrh) {
     Probe p(datagram());
     p.ends[1].receive(1, 1000, 200);
@@ -221,7 +224,7 @@ TEST(Ud, DatagramLeavesRoomForTheGrh) {
     EXPECT_TRUE(p.same(0, 0, 1, 1000 + kGrhBytes, 100));
 }
 
-// 9.8.3: which the receiver sees.
+// 9.8.3: the receiver sees the GRH of a datagram.
 TEST(Ud, GrhArrivesAsItWasSent) {
     Probe p(datagram(true));
     p.ends[1].receive(1, 1000, 200);
@@ -265,7 +268,8 @@ TEST(Ud, OnEthernetTheCompletionTellsTheKindOfPacket) {
     }
 }
 
-// 10.2.5: another Q_Key is dropped and counted; the high bit stands for the sender's own.
+// 10.2.5: a datagram with another Q_Key is dropped and counted; with the high bit set, the sender's
+// own Q_Key is used.
 TEST(Ud, QKeyMustBeTheReceivers) {
     Probe p(datagram());
     p.ends[1].receive(1, 0, 200);
@@ -282,7 +286,7 @@ TEST(Ud, QKeyMustBeTheReceivers) {
     EXPECT_EQ(p.completions(0).size(), 2U);
 }
 
-// 9.8.3: one packet, no more.
+// 9.8.3: a datagram is one packet.
 TEST(Ud, DatagramLongerThanThePortsMtuIsALocalError) {
     Probe p(datagram());
     p.post(0, p.request(0, WrOpcode::kSend, 0, 4097));
@@ -292,7 +296,7 @@ TEST(Ud, DatagramLongerThanThePortsMtuIsALocalError) {
     EXPECT_TRUE(p.sent.empty());
 }
 
-// 9.8.3: without a receive request it is dropped.
+// 9.8.3: a datagram without a receive request is dropped.
 TEST(Ud, WithoutAReceiveItIsLost) {
     Probe p(datagram());
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
@@ -302,8 +306,8 @@ TEST(Ud, WithoutAReceiveItIsLost) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
-// 9.8.3: 40 bytes more than the payload. 9.9.6.3, class D: a datagram that is too long is dropped,
-// and the receive request waits for the next.
+// 9.8.3: a receive request needs 40 bytes more than the payload. 9.9.6.3, class D: a datagram that
+// is too long is dropped, and the receive request waits for the next.
 TEST(Ud, ReceiveMustHoldTheGrhToo) {
     Probe p(datagram());
     const Bytes before = p.ends[1].bytes;
@@ -319,7 +323,7 @@ TEST(Ud, ReceiveMustHoldTheGrhToo) {
     EXPECT_EQ(p.only_completion(1, true).byte_len, 47U);
 }
 
-// 9.9.6.3, class E: a shared queue takes no request back, so it ends in an error.
+// 9.9.6.3, class E: a shared queue takes no request back, so the request ends in an error.
 TEST(Ud, DatagramLongerThanASharedReceiveUsesItUp) {
     PairOptions o = datagram();
     o.srq = true;
@@ -338,7 +342,7 @@ TEST(Ud, DatagramLongerThanASharedReceiveUsesItUp) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
-// 9.8.3: which operations there are.
+// 9.8.3: UD has SEND only.
 TEST(Ud, OnlySends) {
     Probe p(datagram());
     EXPECT_EQ(p.post(0, p.request(0, WrOpcode::kWrite, 0, 8)), PostError::kInvalid);
@@ -387,7 +391,7 @@ struct MulticastPair : Probe {
     }
 };
 
-// 10.5: a copy for every queue pair that is attached, here and there, but not for the sender.
+// 10.5: every attached queue pair gets a copy, on the sender's HCA too, but not the sender.
 TEST(Multicast, ReachesEveryMemberButTheSender) {
     MulticastPair p;
     const Qpn other[2]{p.second_qp(0), p.second_qp(1)};
@@ -405,7 +409,7 @@ TEST(Multicast, ReachesEveryMemberButTheSender) {
     EXPECT_EQ(p.sent.size(), 1U);
 }
 
-// 10.5: by the GID.
+// 10.5: a queue pair is attached by the GID of the group.
 TEST(Multicast, OtherGroupsDoNotHear) {
     MulticastPair p;
     p.ends[1].receive(1, 4096, 64);
@@ -421,7 +425,7 @@ TEST(Multicast, OtherGroupsDoNotHear) {
     EXPECT_TRUE(p.completions(1, true).empty());
 }
 
-// 10.5: one copy each.
+// 10.5: a queue pair gets one copy, however often it is attached.
 TEST(Multicast, AttachedTwiceHearsOnce) {
     MulticastPair p;
     p.ends[1].receive(1, 4096, 64);
@@ -433,7 +437,7 @@ TEST(Multicast, AttachedTwiceHearsOnce) {
     EXPECT_EQ(p.completions(1, true).size(), 1U);
 }
 
-// 9.6: keys are checked for every copy.
+// 9.6: the keys of every copy are checked.
 TEST(Multicast, QKeyAndPKeyCountHereToo) {
     MulticastPair p;
     p.ends[1].receive(1, 4096, 64);

@@ -11,8 +11,8 @@ namespace softib::transport {
 namespace {
 
 /// Messages one way, each numbered by its immediate. Connections also WRITE, with an immediate or
-/// without: of the latter nobody says when they arrive, but the bytes that they leave must have
-/// been sent to that place.
+/// without. The arrival of a WRITE without one is not reported, but the bytes that it leaves must
+/// have been sent to that place.
 class UnreliableWorkload {
   public:
     UnreliableWorkload(const PairOptions& options, std::uint64_t seed)
@@ -50,7 +50,7 @@ class UnreliableWorkload {
         std::uint32_t source;
         std::uint32_t length;
         WrOpcode opcode;
-        std::uint32_t slot = 0;  ///< Where a WRITE goes.
+        std::uint32_t slot = 0;  ///< The place that a WRITE goes to.
         std::uint32_t times = 0;
     };
 
@@ -96,7 +96,7 @@ class UnreliableWorkload {
     void check(const Completion& done) {
         if (pair_.options.srq && !datagram_ && done.status == WcStatus::kRemInvReqErr &&
             done.wr_id == received_) {
-            ++received_;  // A message that lost a packet (IBA vol. 1, 9.9.6.3, class E).
+            ++received_;  // A message lost a packet (IBA vol. 1, 9.9.6.3, class E).
             return;
         }
         const std::uint32_t number = done.imm_or_rkey;
@@ -109,7 +109,7 @@ class UnreliableWorkload {
             outcome_.error = "a message that nobody sent";
             return;
         }
-        // Where it was written others may write by now; check_written looks at that.
+        // Other WRITEs may have changed the place by now; check_written() checks it.
         const std::uint8_t* source = pair_.ends[0].at(sent_[number].source);
         if (!write && !std::equal(source, source + sent_[number].length,
                                   pair_.ends[1].at(slot_of(done.wr_id)) + skip_)) {
@@ -118,8 +118,8 @@ class UnreliableWorkload {
         ++sent_[number].times;
         ++received_;
     }
-    /// Every byte of a slot is as it was, or as one of the WRITEs to the slot left it; on a perfect
-    /// channel, as the last one did.
+    /// Checks that every byte of a slot is as it was, or as one of the WRITEs to the slot left it;
+    /// on a perfect channel, as the last one did.
     void check_written(bool perfect) {
         for (std::uint32_t slot = 0; slot < kWriteSlots && !datagram_; ++slot) {
             for (std::uint32_t at = 0; at < zone::kLengthMax; ++at) {
@@ -164,7 +164,7 @@ class UnreliableWorkload {
     bool datagram_;
     std::uint32_t skip_;
     std::vector<Sent> sent_;
-    std::vector<std::uint8_t> before_;  ///< What WRITEs find.
+    std::vector<std::uint8_t> before_;  ///< The memory before the WRITEs.
     std::uint64_t posted_ = 0;
     std::uint64_t received_ = 0;
     Outcome outcome_;

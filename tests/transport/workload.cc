@@ -37,7 +37,7 @@ PairOptions random_options(std::uint64_t seed, QpType type) {
     o.srq = prng.chance(1, 4);
     o.global = prng.chance(1, 4);
     o.credits = prng.chance(3, 4);
-    // A swarm: each fault is in some runs only, so that none hides behind another.
+    // Each fault is in some runs only, so that none hides behind another.
     const std::uint32_t storm = seed % 8 == 0 ? 5 : 1;
     const auto fault = [&](std::uint32_t most) {
         return prng.chance(1, 2) ? static_cast<std::uint32_t>(prng.below(storm * most)) : 0;
@@ -80,7 +80,7 @@ std::uint32_t ReliableWorkload::random_length(std::uint32_t max) {
     return static_cast<std::uint32_t>(prng_.below(std::min<std::uint64_t>(most, max) + 1));
 }
 
-/// A slice of our memory as one to three places.
+/// Divides a slice of an end's memory into one to three places (sges_).
 void ReliableWorkload::split(int side, std::uint32_t offset, std::uint32_t length) {
     sges_.clear();
     std::uint64_t parts = 1 + prng_.below(3);
@@ -213,7 +213,7 @@ void ReliableWorkload::post(int side) {
 }
 
 void ReliableWorkload::post_receives(int side) {
-    Side& from = sides_[1 - side];  // What the other side sends arrives here.
+    Side& from = sides_[1 - side];  // What the other end sends arrives here.
     const std::uint64_t room = zone::kSlots - (from.receives_posted - from.received);
     const std::uint64_t n = eager_receives_ ? room : prng_.below(room + 1);
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -228,7 +228,7 @@ void ReliableWorkload::post_receives(int side) {
 
 void ReliableWorkload::check_op(int side, const Completion& done) {
     Side& s = sides_[side];
-    // Unsignaled requests before it have succeeded silently.
+    // Unsignaled requests before it have succeeded without a completion.
     while (!s.posted.empty() && s.posted.front().wr_id != done.wr_id &&
            !s.posted.front().signaled && s.posted.front().expected == WcStatus::kSuccess) {
         s.posted.pop_front();
@@ -337,7 +337,7 @@ void ReliableWorkload::finish() {
         for (int side : {0, 1}) {
             check_completions(side);
         }
-        // Unsignaled requests behind a dead peer end without a word only if they succeeded.
+        // Unsignaled requests to a dead peer have no completion only if they succeeded.
         if (!moving && !idle() && !(sides_[0].exhausted || sides_[1].exhausted)) {
             fail("nothing happens any more, and something is not done");
         }
@@ -351,7 +351,7 @@ void ReliableWorkload::finish() {
     pair_.drive();
     for (int side : {0, 1}) {
         check_completions(side);
-        sides_[side].posted.clear();  // Unsignaled ones at the end.
+        sides_[side].posted.clear();  // Unsignaled requests at the end.
     }
 }
 
@@ -403,7 +403,7 @@ Outcome ReliableWorkload::run() {
     return outcome_;
 }
 
-/// One request that must fail, and how.
+/// Posts one request that must fail, and notes how.
 void ReliableWorkload::post_bad(int side) {
     Side& s = sides_[side];
     WorkRequest wr = pair_.request(side, WrOpcode::kWrite, zone::kLanding, 64);

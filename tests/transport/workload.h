@@ -15,7 +15,7 @@
 namespace softib::transport {
 
 struct Outcome {
-    std::string error;  ///< Empty: all checks hold.
+    std::string error;  ///< What went wrong; empty if all checks hold.
     std::uint64_t operations = 0;
     std::uint64_t packets = 0;
     std::uint64_t retransmits = 0;
@@ -25,15 +25,16 @@ struct Outcome {
     bool ended_badly = false;
 };
 
-/// Where things are in the memory of each end.
+/// The zones in the memory of each end.
 namespace zone {
 inline constexpr std::uint32_t kLengthMax = 4096;
 inline constexpr std::uint32_t kSlots = 16;
-inline constexpr std::uint32_t kSource = 0;  ///< What is sent; never changes.
+inline constexpr std::uint32_t kSource = 0;  ///< The bytes that are sent; they never change.
 inline constexpr std::uint32_t kSourceBytes = 32 << 10;
-inline constexpr std::uint32_t kRead = kSource + kSourceBytes;  ///< What the peer reads; likewise.
+/// The bytes that the peer reads; they never change.
+inline constexpr std::uint32_t kRead = kSource + kSourceBytes;
 inline constexpr std::uint32_t kReadBytes = 16 << 10;
-inline constexpr std::uint32_t kWrite = kRead + kReadBytes;  ///< What the peer writes.
+inline constexpr std::uint32_t kWrite = kRead + kReadBytes;  ///< The zone that the peer writes.
 inline constexpr std::uint32_t kWriteBytes = 16 << 10;
 inline constexpr std::uint32_t kAtomic = kWrite + kWriteBytes;
 inline constexpr std::uint32_t kAtomicWords = 8;
@@ -43,8 +44,8 @@ inline constexpr std::uint32_t kReceiveSlotBytes = kLengthMax + 64;
 inline constexpr std::uint32_t kBytes = kReceive + kSlots * kReceiveSlotBytes;
 }  // namespace zone
 
-/// RC or XRC, both directions at once. Some end with a request that must fail, some, where most is
-/// lost, when retries are used up.
+/// RC or XRC in both directions at once. Some runs end with a request that must fail, others,
+/// where most packets are lost, when retries are used up.
 class ReliableWorkload {
   public:
     ReliableWorkload(const PairOptions& options, std::uint64_t seed, std::uint32_t operations);
@@ -56,8 +57,8 @@ class ReliableWorkload {
         WrOpcode opcode;
         bool signaled;
         WcStatus expected;
-        std::uint32_t landing;           ///< Offset; READ and atomics.
-        std::vector<std::uint8_t> data;  ///< What must be there.
+        std::uint32_t landing;           ///< The offset where the result of a READ or atomic goes.
+        std::vector<std::uint8_t> data;  ///< The bytes that must be there.
     };
     struct Message {
         std::uint32_t source;
@@ -67,7 +68,7 @@ class ReliableWorkload {
     };
     struct Side {
         std::deque<Op> posted;
-        std::deque<Message> to_come;           ///< At the peer.
+        std::deque<Message> to_come;           ///< The messages that must still arrive at the peer.
         std::vector<std::uint8_t> peer_write;  ///< The model of the peer's zones.
         std::vector<std::uint64_t> peer_words;
         std::uint64_t next_wr = 1;
@@ -75,7 +76,7 @@ class ReliableWorkload {
         std::uint64_t receives_posted = 0;
         std::uint32_t next_landing = 0;
         bool must_fence = false;
-        bool exhausted = false;  ///< Its connection has ended: what it sent last may have arrived.
+        bool exhausted = false;  ///< The connection has ended; its last messages may have arrived.
     };
 
     void fail(const std::string& what);
@@ -111,11 +112,12 @@ class ReliableWorkload {
 
 PairOptions random_options(std::uint64_t seed, QpType type);
 
-/// UC or UD: what arrives was sent, whole; what was not lost or doubled arrives once.
+/// Runs UC or UD: each message that arrives was sent, whole; each that was not lost or doubled
+/// arrives once.
 Outcome run_unreliable(const PairOptions& options, std::uint64_t seed, std::uint32_t operations);
 
-/// Writes over many connections between two HCAs, some of which lose their peer. Returns an error,
-/// empty if all is well.
+/// Runs writes over many connections between two HCAs, some of which lose their peer. Returns an
+/// error, empty if all is well.
 std::string run_many_connections(std::uint64_t seed);
 
 }  // namespace softib::transport

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A capture of samples: frames go to a pcap file, what is in them to standard output, as
-// "FRAME STRUCT FIELD VALUE", a line each.
+// A capture of samples: frames go to a pcap file, and their content to standard output, as "FRAME
+// STRUCT FIELD VALUE", a line each.
 
 #include <algorithm>
 #include <array>
@@ -121,7 +121,7 @@ class Samples {
 
     void write_frame(std::span<const std::uint8_t> head, std::span<const std::uint8_t> bytes) {
         const auto size = static_cast<std::uint32_t>(head.size() + bytes.size());
-        put_le(0);  // Nobody looks at the time.
+        put_le(0);  // The tests do not compare times.
         put_le(0);
         put_le(size);
         put_le(size);
@@ -164,14 +164,14 @@ inline PacketHeaders random_headers(Prng& prng, std::uint8_t opcode) {
     return headers;
 }
 
-/// Whether Wireshark 4.0 reads further than the BTH: not of XRC, CNPs and ATOMIC WRITE, and it
-/// looks for an RDETH eight bytes too late.
+/// Returns whether Wireshark 4.0 reads further than the BTH: it does not for XRC, CNPs and ATOMIC
+/// WRITE, and looks for an RDETH eight bytes too late.
 inline bool is_read_whole(const OpcodeInfo& info) {
     return info.transport != Transport::kXrc && info.transport != Transport::kRd &&
            info.transport != Transport::kCnp && info.operation != Operation::kAtomicWrite;
 }
 
-/// The headers behind the BTH.
+/// Describes the headers behind the BTH.
 inline void describe_extended(Samples& out, const OpcodeInfo& info, const PacketHeaders& sent) {
     const auto describe = [&](std::uint16_t bit, std::string_view name, const auto& header) {
         if ((info.headers & bit) != 0) {

@@ -39,10 +39,10 @@ FIELDS = {
     "CaCongestionSetting": [(568, 569), (571, 574)],
     "CongestionControlTable": [(576, 576), (578, 579)], "Timestamp": [(581, 581)],
 }
-# Where the struct begins in the MAD, if not here.
+# The offset of the struct in the MAD, where it differs.
 DATA = 64
 OFFSET = {"SwitchCongestionLog": 32, "CaCongestionLog": 32, "ClassPortInfo": 56}
-# Structs with a list of smaller ones: where it begins, the distance of two, a field of them.
+# Structs with a list of smaller ones: the offset of the list, the distance of two elements, a field of them.
 LISTS = {
     "SwitchCongestionLog": (40, 12, ("SLID", "DLID", "SL", "Timestamp")),
     "CaCongestionLog": (12, 16, ("Local_QP_CN_Entry", "SL_CN_Entry", "Service_Type_CN_Entry",
@@ -106,19 +106,19 @@ class Mad:
         library.mad_field_name.restype = ctypes.c_char_p
 
     def numbers(self, struct):
-        """Name -> number of the struct's fields."""
+        """Returns the fields of the struct: name -> number."""
         return {self.library.mad_field_name(number).decode(): number
                 for first, last in FIELDS[struct] for number in range(first, last + 1)}
 
     def read(self, data, number):
-        """The field's value as a number, and as bytes."""
+        """Returns the field's value as a number, and as bytes."""
         value = ctypes.create_string_buffer(64)
         self.library.mad_decode_field(ctypes.create_string_buffer(data, 512), number, value)
         return int.from_bytes(value.raw[:8], "little"), value.raw
 
 
 def mads_of(capture):
-    """Frame number -> its MAD."""
+    """Returns the MAD of each frame, by its number."""
     data = Path(capture).read_bytes()
     size = FRAME_HEADER + PACKET_HEADER + MAD + TRAILER
     begin = FILE_HEADER + FRAME_HEADER + PACKET_HEADER
@@ -127,7 +127,7 @@ def mads_of(capture):
 
 
 def read_field(mad, struct, field, ours, data):
-    """What the library reads, in our notation; None where it does not know the field."""
+    """Returns what the library reads, in our notation; None if it does not know the field."""
     numbers = mad.numbers(struct)
     if field in COMMON and field not in numbers and "," not in ours:
         numbers = mad.numbers(COMMON[field])
@@ -149,7 +149,7 @@ def read_field(mad, struct, field, ours, data):
 
 
 def compare(mad, expected, mads):
-    """Complaints, and how many values agreed."""
+    """Returns complaints, and how many values agreed."""
     complaints, agreed, seen = [], 0, set()
     lines = [line.split(" ", 3) for line in expected.splitlines()]
     # There the struct stands inside, at another place.

@@ -35,7 +35,7 @@ UNSHOWN = {"IPv4.IHL"}  # tshark shows bytes where we have words.
 
 
 def frames_in(capture):
-    """The frames' bytes."""
+    """Returns the bytes of the frames."""
     data = Path(capture).read_bytes()
     at = 24
     while at < len(data):
@@ -45,7 +45,8 @@ def frames_in(capture):
 
 
 def expected_icrc(frame):
-    """Of the frame's packet, from its own headers: zlib's CRC-32, with ones for what may change."""
+    """Returns the ICRC of the frame's packet, from its own headers: zlib's CRC-32, with ones for fields
+    that may change."""
     at, kind = 14, struct.unpack_from(">H", frame, 12)[0]
     if kind == VLAN:
         at, kind = 18, struct.unpack_from(">H", frame, 16)[0]
@@ -67,7 +68,7 @@ def expected_icrc(frame):
 
 
 def compare(expected, frames):
-    """Complaints, and how many values agreed."""
+    """Returns complaints, and how many values agreed."""
     complaints, agreed = [], 0
     for line in expected.splitlines():
         number, struct_name, field, ours = line.split(" ", 3)

@@ -118,7 +118,7 @@ UNKNOWN |= {f"PortCountersExtended.{name}" for name in (
     "PortXmitConstraintErrors", "PortRcvConstraintErrors", "LocalLinkIntegrityErrors",
     "ExcessiveBufferOverrunErrors", "VL15Dropped", "PortXmitWait", "QP1Dropped")}
 
-# Structs of which it knows nothing; test_libibmad.py looks at them.
+# Structs that tshark does not know; test_libibmad.py checks them.
 UNKNOWN_STRUCTS = {
     "CC", "CongestionInfo", "CongestionKeyInfo", "SwitchCongestionLog", "CaCongestionLog",
     "SwitchCongestionSetting", "SwitchPortCongestionSetting", "CaCongestionSetting",
@@ -130,7 +130,7 @@ UNKNOWN_STRUCTS = {
     "PortSLRcvBECN", "PortXmitConCtrl", "PortVLXmitTimeCong", "PortXmitDataSL", "PortRcvDataSL",
 }
 
-# Fields that it reads wrongly.
+# Fields that tshark reads wrongly.
 MISREAD = {
     "DR.D",  # Takes the bit from another byte.
     "DR.Status",  # Shows the D bit with it.
@@ -143,7 +143,7 @@ MISREAD = {
 
 
 def tshark_name(struct, field):
-    """The name under which tshark shows the field."""
+    """Returns the name under which tshark shows the field."""
     if struct == "FlowControl":
         return f"infiniband_link.{field.lower()}"
     if struct in ("ImmDt", "IETH"):
@@ -161,7 +161,7 @@ def tshark_name(struct, field):
 
 
 def frames_of(capture, *options):
-    """Frame number -> field name -> values in order, as tshark prints them."""
+    """Returns, by frame number and field name, the values in order, as tshark prints them."""
     # A random payload may look like RPC over RDMA.
     xml = subprocess.run(["tshark", "-r", capture, "-T", "pdml", "--disable-protocol", "rpcordma",
                           *options], check=True, capture_output=True).stdout
@@ -175,7 +175,7 @@ def frames_of(capture, *options):
 
 
 def same(ours, theirs):
-    """Whether the values of a field, one or several, are the same in both notations."""
+    """Returns whether the values of a field, one or several, are the same in both notations."""
     if ours.startswith('"'):
         text = bytes.fromhex(theirs[0].replace(":", "")).decode() if ":" in theirs[0] else theirs[0]
         return text.rstrip("\0") == ours.strip('"')
@@ -192,7 +192,7 @@ def same(ours, theirs):
 
 
 def compare(expected, frames):
-    """Complaints, and how many values agreed."""
+    """Returns complaints, and how many values agreed."""
     complaints, agreed = [], 0
     for line in expected.splitlines():
         number, struct, field, ours = line.split(" ", 3)
@@ -211,7 +211,7 @@ def compare(expected, frames):
 
 
 def packets_of(capture):
-    """The IBA packets of the capture: what follows the pcap and ERF headers of their records."""
+    """Returns the IBA packets of the capture: what follows the pcap and ERF headers of their records."""
     data = Path(capture).read_bytes()
     at = 24
     while at < len(data):
@@ -222,7 +222,7 @@ def packets_of(capture):
 
 
 def icrc_is_right(packet):
-    """Whether zlib finds the same ICRC, with ones for what may change on the way."""
+    """Returns whether zlib finds the same ICRC, with ones for fields that may change on the way."""
     masked = bytearray(packet[:-6])
     if masked[1] & 3 == 3:
         masked[:8] = b"\xff" * 8

@@ -28,7 +28,7 @@ constexpr std::uint8_t kErfInfiniBand = 21;
 constexpr std::uint8_t kErfInfiniBandLink = 25;
 constexpr std::size_t kErfBytes = 16;
 
-/// The header of Endace's record format in front.
+/// Writes a frame behind the header of Endace's record format.
 void write_erf(Samples& out, std::uint8_t erf_type, std::span<const std::uint8_t> bytes) {
     std::array<std::uint8_t, kErfBytes> erf{};
     erf[8] = erf_type;
@@ -197,7 +197,8 @@ void messages(Samples& out, std::string_view name, CmAttribute attribute) {
             static_cast<std::uint16_t>(attribute));
 }
 
-/// A CongestionLog begins before where other attributes do.
+/// Writes samples of an attribute of congestion control. A CongestionLog begins earlier than other
+/// attributes.
 template <Attribute T>
 void settings(Samples& out, std::string_view name, CcAttribute attribute) {
     for (int i = 0; i < kSamplesEach; ++i) {
@@ -260,7 +261,8 @@ void write_congestion_control(Samples& out) {
     settings<Timestamp>(out, "Timestamp", A::kTimestamp);
 }
 
-/// A packet of the opcode, every second one with a GRH. They come last: their lengths differ.
+/// Writes a packet of the opcode, every second one with a GRH. These come last, because their
+/// lengths differ.
 void packets(Samples& out, std::uint8_t opcode, const OpcodeInfo& info) {
     Prng& prng = out.prng();
     for (int i = 0; i < kSamplesEach; ++i) {
@@ -294,7 +296,7 @@ void write_packets(Samples& out) {
         }
     }
     for (int i = 0; i < kSamplesEach; ++i) {
-        // Wireshark wants more bytes behind it, which it does not show.
+        // Wireshark needs more bytes behind the packet, which it does not show.
         std::array<std::uint8_t, 64> bytes{};
         const auto head = std::span(bytes).first<FlowControlPacket::kBytes>();
         auto packet = random_value<FlowControlPacket>(out.prng(), 0);
