@@ -8,7 +8,7 @@ from ._native import ask
 
 
 class Answer:
-    """An answer of the planner. Keys of its JSON are attributes, answer["key"] or in answer.data."""
+    """An answer of the planner. Keys of its JSON are attributes, answer["key"] or answer.data."""
 
     def __init__(self, data):
         self.data = data

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A commit's subject is `area: Imperative summary`; checked of the commits since the rule holds."""
+"""A commit's subject is `area: Imperative summary`; checked for the commits since the rule
+exists."""
 import re
 import subprocess
 import sys
@@ -11,7 +12,8 @@ SINCE = "b90a61e"
 SKIPPED = 77
 COLUMNS_MAX = 100
 _SUBJECT = re.compile(r"[a-z][\w/.-]*(, [a-z][\w/.-]*)*: [A-Z][a-z]+\b.*[^.]")
-# A subject that begins so tells a story; what an imperative is cannot be told by its letters.
+# A subject that begins with one of these words is no imperative. (A program cannot recognise an
+# imperative itself.)
 _NO_VERB = re.compile(r": (What|Where|Why|Who|How|When|The|A|An|One|Two|It|No|Every|Each)\b")
 
 

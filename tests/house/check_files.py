@@ -24,7 +24,7 @@ def is_test(path):
 
 
 def complaints_of(name, path, text):
-    """Says what no file may do, by its name in the tree; there are no exceptions."""
+    """Returns what no file may do, by its name in the tree; there are no exceptions."""
     lines = text.splitlines()
     if path.suffix in tree.CPP + SCRIPTS and not any(
             "SPDX-License-Identifier: BSD-2-Clause" in line for line in lines[:3]):

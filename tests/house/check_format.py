@@ -10,13 +10,13 @@ from pathlib import Path
 
 import tree
 
-PROGRAM = "clang-format-19"  # Other versions lay out otherwise.
+PROGRAM = "clang-format-19"  # Other versions format in another way.
 SKIPPED = 77
 BATCH = 64
 
 
 def badly_laid_out(root, names):
-    """Returns the names of those that the program would change."""
+    """Returns the names of the files that the program would change."""
     output = subprocess.run([PROGRAM, "--dry-run", "-Werror", *names], cwd=root,
                             capture_output=True, text=True).stderr
     return {line.split(":")[0] for line in output.splitlines() if ": error:" in line}

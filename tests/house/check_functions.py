@@ -26,7 +26,7 @@ def _kind(head):
 
 
 def _name(head):
-    """Returns the function's name; of a test: its suite and its own."""
+    """Returns the function's name; for a test, its suite and its name."""
     test = re.match(r"\s*(?:TEST|TEST_F|TEST_P)\(\s*(\w+),\s*(\w+)\s*\)", head)
     if test:
         return f"{test[1]}.{test[2]}"
@@ -56,7 +56,7 @@ def cpp_functions(text):
 
 
 def python_functions(text):
-    """Yields the same of a Python source."""
+    """Yields the name and the number of lines of each function of a Python source."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.name, node.end_lineno - node.lineno + 1

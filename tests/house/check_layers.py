@@ -42,8 +42,8 @@ ALLOWED = {
     "spec/trace": ["core/base", "plan"],
     "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
-    # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
-    # knows the other.
+    # What processes share; what runs in programs; what runs in the daemon. The last two do not include each
+    # other.
     "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
                     "core/cm", "core/routing"],
     "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
@@ -53,9 +53,9 @@ ALLOWED = {
     "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/hca", "core/agent",
                         "core/sharp", "core/trunk", "net", "net/sharp", "spec", "runtime/shm", "runtime/sharp",
                         "runtime/direct", "runtime/daemon"],
-    # Snapshots of a running fabric, for whoever shows it.
+    # Snapshots of a running fabric, for commands and the server.
     "view": ["core/base", "core/counters", "core/topo", "core/routing", "runtime/shm"],
-    # A client of libibumad; what is known of a fabric over time; HTTP for it.
+    # A client of libibumad; a fabric over time; HTTP for it.
     "umad": ["core/base", "core/wire", "core/mad"],
     "telemetry": ["core/base", "core/wire", "core/counters", "core/topo", "runtime/shm", "view"],
     "telemetry/mad": ["core/base", "core/wire", "core/counters", "core/topo", "core/mad", "core/agent", "core/sm",
@@ -73,7 +73,8 @@ ALLOWED = {
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "abi/nccl": [],
-    # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
+    # The command, the programs that it starts, and what both need of a fabric. The first two do not include
+    # each other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "net/sharp",
                 "parallel", "plan", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "telemetry",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import tree
 
-DEPTH_MAX = 3  # Below src/.
+DEPTH_MAX = 3  # The depth below src/.
 SOURCES = tree.CPP + (".inc",)
-# Where a path in prose may begin; what does not begin here and is no source is not ours to check.
+# Where a path in prose may begin. A path that does not begin here and is no source is not checked.
 BASES = ("", "src/", "src/core/", "src/runtime/", "src/abi/", "src/core/sm/")
 _FOLDER = re.compile(r"(?<![\w/.])((?:[\w-]+/)+)(?![\w/])")
 _PATH = re.compile(r"`([\w./*{},-]+)`")
@@ -70,7 +70,8 @@ class Paths:
         self.bare = {Path(name).name for name in names}
 
     def is_ours(self, path):
-        """Whether it claims to be in the tree: a source, or below a folder that is."""
+        """Returns whether the path claims to be in the tree: a source, or below a folder of the
+        tree."""
         first = path.split("/")[0]
         return bool(_SOURCE.search(path)) or (
             "/" in path and bool(first) and any(base + first in self.folders for base in BASES))
@@ -80,7 +81,7 @@ class Paths:
             return any(Path(name).match(path) for name in self.bare)
         path = path.rstrip("/")
         if any(base + path + suffix in self.files for base in BASES for suffix in tree.CPP):
-            return True  # Of both, its header and its source.
+            return True  # A name without suffix stands for its header and its source.
         return any(Path("/" + each).match("/" + base + path) for base in BASES
                    for each in (self.files | self.folders if "*" in path else (base + path,))
                    if each in self.files or each in self.folders)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nothing in src/core and src/net walks over a hash table: its order is not a rule of IBA.
-
-A name is taken for a hash table where the file, or a header that it includes, says that it is."""
+"""Nothing in src/core and src/net iterates over a hash table: its order is not a rule of IBA. A
+name counts as a hash table where the file, or a header that it includes, declares it as one."""
 import re
 import sys
 from functools import cache
@@ -44,7 +43,7 @@ def declared(code, aliases):
 
 
 def walks(code, tables):
-    """Yields the line and the name of each hash table that the code walks over."""
+    """Yields the line and the name of each hash table that the code iterates over."""
     for match in _RANGE_FOR.finditer(code):
         name = _LAST_NAME.search(match[1])
         if name and name[1] in tables:
@@ -56,7 +55,7 @@ def walks(code, tables):
 
 
 class Sources:
-    """The sources below a folder, and what each can see."""
+    """The sources below a folder, and the declarations that each can see."""
 
     def __init__(self, root):
         self.root = root

@@ -15,5 +15,5 @@ def _blank(match):
 
 
 def code_of(text):
-    """Returns the text with all of that blank, each line where it was."""
+    """Returns the text with these parts blank, each line where it was."""
     return _NOT_CODE.sub(_blank, text)

@@ -13,7 +13,7 @@ def names(root):
     try:
         listed = subprocess.run(git + ["--cached", "--others", "--exclude-standard"], check=True,
                                 capture_output=True, text=True).stdout.splitlines()
-    except (OSError, subprocess.CalledProcessError):  # Unpacked from an archive.
+    except (OSError, subprocess.CalledProcessError):  # The tree was unpacked from an archive.
         folders = ("src", "tests", "bench", "fuzz", "examples", "tools", "docs", "packaging")
         listed = [p.relative_to(root).as_posix() for folder in folders
                   for p in (root / folder).rglob("*") if "__pycache__" not in p.parts]
@@ -21,7 +21,7 @@ def names(root):
 
 
 def exceptions(name):
-    """Returns what a list beside this file names, one a line."""
+    """Returns the entries of a list beside this file, one a line."""
     lines = (HOUSE / name).read_text().splitlines()
     return {line for line in lines if line and not line.startswith("#")}
 
@@ -38,6 +38,6 @@ def ratchet(name, offenders):
 
 
 def report(complaints, praise):
-    """Prints the complaints, or the praise where there are none; returns the exit status."""
+    """Prints the complaints, or `praise` if there are none. Returns the exit status."""
     print("\n".join(complaints) or praise)
     return 1 if complaints else 0
