@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs one rank of a small training by DistributedDataParallel: a network learns a fixed function, each rank
-from data of its own. Seeds are fixed, so that the losses do not depend on the transport of the gradients."""
+"""Runs one rank of a small training by DistributedDataParallel: a network learns a fixed function,
+each rank from data of its own. Seeds are fixed, so that the losses do not depend on the transport
+of the gradients."""
 import argparse
 import datetime
 import json
@@ -20,8 +21,9 @@ def wanted(inputs):
 def train(rank, steps):
     """Returns the losses of all steps, averaged over the ranks."""
     torch.manual_seed(1)
-    model = torch.nn.Sequential(torch.nn.Linear(INPUTS, HIDDEN), torch.nn.Tanh(), torch.nn.Linear(HIDDEN, HIDDEN),
-                                torch.nn.Tanh(), torch.nn.Linear(HIDDEN, 1)).cuda()
+    model = torch.nn.Sequential(
+        torch.nn.Linear(INPUTS, HIDDEN), torch.nn.Tanh(), torch.nn.Linear(HIDDEN, HIDDEN),
+        torch.nn.Tanh(), torch.nn.Linear(HIDDEN, 1)).cuda()
     model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[0])
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     data = torch.Generator(device="cuda").manual_seed(100 + rank)
@@ -47,8 +49,9 @@ def main():
     options = parser.parse_args()
     torch.use_deterministic_algorithms(True)
     torch.cuda.set_device(0)
-    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{options.port}", rank=options.rank,
-                            world_size=options.world, timeout=datetime.timedelta(seconds=120))
+    dist.init_process_group(
+        "nccl", init_method=f"tcp://127.0.0.1:{options.port}", rank=options.rank,
+        world_size=options.world, timeout=datetime.timedelta(seconds=120))
     losses = train(options.rank, options.steps)
     if options.rank == 0:
         with open(options.result, "w") as file:

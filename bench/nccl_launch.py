@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts the ranks of bench/nccl.sh on the hosts of a fabric, for each number of ranks: over sockets, over
-softib through the host's memory, and over softib from GPU to GPU. Makes a table of all three. Runs on a host
-of the fabric (softib run)."""
+"""Starts the ranks of bench/nccl.sh on the hosts of a fabric, for each number of ranks: over
+sockets, over softib through the host's memory, and over softib from GPU to GPU. Makes a table of
+all three. Runs on a host of the fabric (softib run)."""
 import argparse
 import json
 import os
@@ -23,29 +23,35 @@ TRANSPORTS = {
     "sockets": {"NCCL_NET": "Socket"},
     "staged": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "LOC"},
     "gpudirect": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "SYS"},
-    # Messages of 2 MiB instead of 512 KiB, and of 1 MiB instead of 128 KiB from one to one: fewer waits for the GPU.
+    # Messages of 2 MiB instead of 512 KiB, and of 1 MiB instead of 128 KiB from one to one: fewer
+    # waits for the GPU.
     "gpudirect-large": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "SYS", "NCCL_BUFFSIZE": "16777216",
                         "NCCL_P2P_NET_CHUNKSIZE": "1048576"},
     # libnccl-net-softib.so: a ring of ranks, and all-reduce in the switches (SHARP).
-    "ring": {"NCCL_NET_PLUGIN": "softib", "NCCL_ALGO": "allreduce:ring", "NCCL_NET_GDR_LEVEL": "LOC"},
-    "switches": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1", "NCCL_ALGO": "allreduce:collnetchain",
-                 "NCCL_NET_GDR_LEVEL": "LOC"},
-    "ring-gpudirect": {"NCCL_NET_PLUGIN": "softib", "NCCL_ALGO": "allreduce:ring", "NCCL_NET_GDR_LEVEL": "SYS"},
+    "ring": {"NCCL_NET_PLUGIN": "softib", "NCCL_ALGO": "allreduce:ring",
+             "NCCL_NET_GDR_LEVEL": "LOC"},
+    "switches": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1",
+                 "NCCL_ALGO": "allreduce:collnetchain", "NCCL_NET_GDR_LEVEL": "LOC"},
+    "ring-gpudirect": {"NCCL_NET_PLUGIN": "softib", "NCCL_ALGO": "allreduce:ring",
+                       "NCCL_NET_GDR_LEVEL": "SYS"},
     "switches-gpudirect": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1",
                            "NCCL_ALGO": "allreduce:collnetchain", "NCCL_NET_GDR_LEVEL": "SYS"},
-    # All-reduce in the switches by the plug-in of nccl-rdma-sharp-plugins, which SOFTIB_NCCL_SHARP_PLUGIN names.
-    "vendor": {"NCCL_NET_PLUGIN": os.environ.get("SOFTIB_NCCL_SHARP_PLUGIN", ""), "NCCL_COLLNET_ENABLE": "1",
-               "NCCL_ALGO": "allreduce:collnetchain", "NCCL_NET_GDR_LEVEL": "LOC"},
+    # All-reduce in the switches by the plug-in of nccl-rdma-sharp-plugins, which
+    # SOFTIB_NCCL_SHARP_PLUGIN names.
+    "vendor": {"NCCL_NET_PLUGIN": os.environ.get("SOFTIB_NCCL_SHARP_PLUGIN", ""),
+               "NCCL_COLLNET_ENABLE": "1", "NCCL_ALGO": "allreduce:collnetchain",
+               "NCCL_NET_GDR_LEVEL": "LOC"},
     # The switches refuse the job: NCCL must go on without them.
-    "refused": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1", "NCCL_NET_GDR_LEVEL": "LOC",
-                "SHARP_COLL_JOB_QUOTA_OSTS": "1000000"},
+    "refused": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1",
+                "NCCL_NET_GDR_LEVEL": "LOC", "SHARP_COLL_JOB_QUOTA_OSTS": "1000000"},
 }
 IN_SWITCHES = {"switches", "switches-gpudirect", "vendor"}
 # What NCCL logs when switches do the all-reduce, and when it goes on without them.
 OFFLOADED, NOT_OFFLOADED = ("via COLLNET/", "Connected Collnet Chains"), "Cannot initialize CollNet"
 TITLES = {"sockets": "sockets", "staged": "softib, staged", "gpudirect": "softib, GPUDirect",
-          "gpudirect-large": "softib, GPUDirect, large messages", "ring": "plug-in, ring", "switches": "plug-in, switches",
-          "ring-gpudirect": "plug-in, ring, GPUDirect", "switches-gpudirect": "plug-in, switches, GPUDirect",
+          "gpudirect-large": "softib, GPUDirect, large messages", "ring": "plug-in, ring",
+          "switches": "plug-in, switches", "ring-gpudirect": "plug-in, ring, GPUDirect",
+          "switches-gpudirect": "plug-in, switches, GPUDirect",
           "vendor": "nccl-rdma-sharp-plugins, switches", "refused": "plug-in, switches refused"}
 TABLE = ["sockets", "staged", "gpudirect"]
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -94,14 +100,17 @@ def end(processes):
 def run_script(script, world, transport, folder, arguments, deadline):
     """Returns the lines that rank 0 of the script wrote, and what went wrong."""
     folder.mkdir()
-    command = ["--world", str(world), "--port", str(free_port()), "--result", str(folder / "result"), *arguments]
+    command = ["--world", str(world), "--port", str(free_port()), "--result",
+               str(folder / "result"), *arguments]
     processes = []
     try:
         for rank in range(world):
             processes.append(subprocess.Popen(
-                ["softib", "exec", f"h{rank}", "--", sys.executable, str(script), "--rank", str(rank), *command],
+                ["softib", "exec", f"h{rank}", "--", sys.executable, str(script), "--rank",
+                 str(rank), *command],
                 env=nccl_environment(rank, transport, folder / f"nccl-{rank}.log"),
-                stdout=open(folder / f"out-{rank}", "w"), stderr=subprocess.STDOUT, start_new_session=True))
+                stdout=open(folder / f"out-{rank}", "w"), stderr=subprocess.STDOUT,
+                start_new_session=True))
         while any(process.poll() is None for process in processes):
             if time.monotonic() > deadline + 30 or any(process.poll() for process in processes):
                 break
@@ -118,7 +127,8 @@ def run_script(script, world, transport, folder, arguments, deadline):
         for name in (f"out-{first}", f"nccl-{first}.log"):
             path = folder / name
             if path.exists():
-                complaint += f"--- {name}\n" + "\n".join(path.read_text(errors="replace").splitlines()[-25:]) + "\n"
+                complaint += (f"--- {name}\n" +
+                              "\n".join(path.read_text(errors="replace").splitlines()[-25:]) + "\n")
     return results, complaint
 
 
@@ -129,7 +139,8 @@ def run_ranks(world, transport, options, deadline):
         RANK, world, transport, pathlib.Path(options.work, f"{transport}-{world}"),
         ["--sizes", options.sizes, "--operations", options.operations,
          "--seconds", str(max(5, deadline - time.monotonic()))], deadline)
-    if not complaint and transport != "sockets" and not any(result.get("fabric_bytes") for result in results):
+    if not complaint and transport != "sockets" and not any(
+            result.get("fabric_bytes") for result in results):
         complaint = f"{world} ranks over {transport}: no byte crossed the fabric\n"
     if not complaint and reports_gpudirect(options, world, transport) != ("gpudirect" in transport):
         complaint = f"{world} ranks over {transport}: NCCL's log says otherwise of GPUDirect\n"
@@ -137,8 +148,10 @@ def run_ranks(world, transport, options, deadline):
         for rank in range(world):
             log = log_text(options, world, transport, rank)
             if not all(words in log for words in OFFLOADED) or NOT_OFFLOADED in log:
-                complaint = f"{world} ranks over {transport}: rank {rank}'s log knows nothing of switches\n"
-    if not complaint and transport == "refused" and NOT_OFFLOADED not in log_text(options, world, transport, 0):
+                complaint = (f"{world} ranks over {transport}: rank {rank}'s log knows "
+                             "nothing of switches\n")
+    if not complaint and transport == "refused" and NOT_OFFLOADED not in log_text(
+            options, world, transport, 0):
         complaint = f"{world} ranks over {transport}: NCCL's log does not say so\n"
     return results, complaint
 
@@ -157,20 +170,23 @@ def train(options):
     """Returns lines about a training over each transport, and what went wrong."""
     losses, complaints = {}, []
     for transport in options.transports.split(","):
-        results, complaint = run_script(TRAINING, 2, transport, pathlib.Path(options.work, f"{transport}-training"), [],
-                                        time.monotonic() + TRAINING_SECONDS)
+        results, complaint = run_script(
+            TRAINING, 2, transport, pathlib.Path(options.work, f"{transport}-training"), [],
+            time.monotonic() + TRAINING_SECONDS)
         if complaint or not results:
             complaints.append(complaint or f"training over {transport}: no losses\n")
             continue
         losses[transport] = results[0]["losses"]
         if losses[transport][-1] > losses[transport][0] / 10:
-            complaints.append(f"training over {transport} did not converge: {losses[transport][::50]}\n")
+            complaints.append(
+                f"training over {transport} did not converge: {losses[transport][::50]}\n")
     if len({tuple(values) for values in losses.values()}) > 1:
         complaints.append(f"trainings differ: {[values[::50] for values in losses.values()]}\n")
     lines = [f"| {transport} | {len(values)} | {values[0]:.6f} | {values[-1]:.6f} |"
              for transport, values in losses.items()]
-    return ["## Training", "", "DistributedDataParallel on 2 ranks (`bench/nccl_ddp.py`), the mean loss of a step:", "",
-            "| transport | steps | first | last |", "|---|---|---|---|", *lines, ""], complaints
+    return ["## Training", "",
+            "DistributedDataParallel on 2 ranks (`bench/nccl_ddp.py`), the mean loss of a step:",
+            "", "| transport | steps | first | last |", "|---|---|---|---|", *lines, ""], complaints
 
 
 def version_line(options):
@@ -184,8 +200,8 @@ def version_line(options):
 
 
 def table(world, by_transport):
-    """Returns a table of times; for each transport over softib also the bytes in a second, and how many times
-    faster it is than the first transport (sockets, if they were measured)."""
+    """Returns a table of times; for each transport over softib also the bytes in a second, and how
+    many times faster it is than the first transport (sockets, if they were measured)."""
     first = next(iter(by_transport))
     ours = [transport for transport in by_transport if transport != "sockets"]
     compared = [transport for transport in by_transport if transport != first]
@@ -196,11 +212,14 @@ def table(world, by_transport):
             "|---" * (2 + len(titles)) + "|"]
     found = {(t, r["operation"], r["size"]): r["ms"] for t, results in by_transport.items()
              for r in results if "ms" in r}
-    for operation, size in sorted({key[1:] for key in found}, key=lambda k: (OPERATIONS.index(k[0]), k[1])):
+    for operation, size in sorted({key[1:] for key in found},
+                                  key=lambda k: (OPERATIONS.index(k[0]), k[1])):
         ms = {transport: found.get((transport, operation, size)) for transport in by_transport}
         cells = [f"{ms[transport]:.3f}" if ms[transport] else "–" for transport in by_transport]
-        cells += [f"{size / ms[transport] / 1e6:.2f}" if ms[transport] else "–" for transport in ours]
-        cells += [f"{ms[first] / ms[transport]:.2f}" if ms[transport] and ms[first] else "–" for transport in compared]
+        cells += [f"{size / ms[transport] / 1e6:.2f}" if ms[transport] else "–"
+                  for transport in ours]
+        cells += [f"{ms[first] / ms[transport]:.2f}" if ms[transport] and ms[first] else "–"
+                  for transport in compared]
         rows.append(f"| {operation} | {size_name(size)} | " + " | ".join(cells) + " |")
     for transport in ours:
         crossed = sum(r.get("fabric_bytes", 0) for r in by_transport[transport])
@@ -215,7 +234,8 @@ def main():
     parser.add_argument("--operations", default=",".join(OPERATIONS))
     parser.add_argument("--transports", default=",".join(TABLE),
                         help=f"some of {','.join(TRANSPORTS)}")
-    parser.add_argument("--no-training", dest="training", action="store_false", help="leave out bench/nccl_ddp.py")
+    parser.add_argument("--no-training", dest="training", action="store_false",
+                        help="leave out bench/nccl_ddp.py")
     parser.add_argument("--minutes", type=float, default=12, help="for all collectives together")
     parser.add_argument("--mps", default="unknown", help="whether ranks share the GPU by MPS")
     parser.add_argument("--work", required=True, help="directory for logs")
@@ -246,8 +266,10 @@ def main():
         complaints += wrong
     head = ["# NCCL over softib", "",
             f"Written by `bash bench/nccl.sh --transports {options.transports}`:",
-            "all ranks on one GPU, each on a virtual host of its own, by way of the host's memory (staged) or from GPU to",
-            "GPU (GPUDirect), in one run. Every result was compared with what it must be, in every rank.", "",
+            "all ranks on one GPU, each on a virtual host of its own, by way of the host's memory "
+            "(staged) or from GPU to",
+            "GPU (GPUDirect), in one run. Every result was compared with what it must be, "
+            "in every rank.", "",
             *[f"    {line}" for line in version_line(options)], f"    MPS: {options.mps}", ""]
     text = "\n".join(head + lines)
     print(text)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs one rank of bench/nccl.sh: torch.distributed with NCCL. Values are small whole numbers, whose sums are
-exact in floats, so that every element of a result can be compared for equality."""
+"""Runs one rank of bench/nccl.sh: torch.distributed with NCCL. Values are small whole numbers,
+whose sums are exact in floats, so that every element of a result can be compared for equality."""
 import argparse
 import datetime
 import json
@@ -40,14 +40,16 @@ class Ranks:
 
     def all_gather(self, count):
         each = count // self.world
-        mine, data = pattern(each, self.rank, self.device), torch.empty(each * self.world, device=self.device)
+        mine, data = (pattern(each, self.rank, self.device),
+                      torch.empty(each * self.world, device=self.device))
         return (lambda: data.zero_(), lambda: dist.all_gather_into_tensor(data, mine),
                 lambda: all(torch.equal(data[r * each:(r + 1) * each], mine - self.rank + r)
                             for r in range(self.world)))
 
     def reduce_scatter(self, count):
         each = count // self.world
-        mine, data = pattern(each * self.world, self.rank, self.device), torch.empty(each, device=self.device)
+        mine, data = (pattern(each * self.world, self.rank, self.device),
+                      torch.empty(each, device=self.device))
         part = slice(self.rank * each, (self.rank + 1) * each)
         ranks = self.world * (self.world - 1) / 2
         return (lambda: data.zero_(), lambda: dist.reduce_scatter_tensor(data, mine),
@@ -72,10 +74,12 @@ class Ranks:
 
     def all_to_all(self, count):
         each = count // self.world
-        mine, data = pattern(each * self.world, self.rank, self.device), torch.empty(each * self.world, device=self.device)
+        mine, data = (pattern(each * self.world, self.rank, self.device),
+                      torch.empty(each * self.world, device=self.device))
         part = mine[self.rank * each:(self.rank + 1) * each] - self.rank
         return (lambda: data.zero_(), lambda: dist.all_to_all_single(data, mine),
-                lambda: all(torch.equal(data[r * each:(r + 1) * each], part + r) for r in range(self.world)))
+                lambda: all(torch.equal(data[r * each:(r + 1) * each], part + r)
+                            for r in range(self.world)))
 
 
 def timed(action, repeats):
@@ -96,7 +100,8 @@ def agreed(value, device, operation=dist.ReduceOp.MAX):
 
 
 def fits(ranks, end, last, size):
-    """Returns whether the operation will end in time, judged by its last size. The slowest rank decides for all."""
+    """Returns whether the operation will end in time, judged by its last size. The slowest rank
+    decides for all."""
     large = last and last["size"] >= LARGE
     bytes_per_s = last["size"] / last["ms"] * 1e3 if large else BYTES_PER_S_MIN
     return not agreed(time.monotonic() + RUNS_MIN * size / bytes_per_s > end, ranks.device)
@@ -121,8 +126,9 @@ def measure(ranks, operation, size):
     prepare()
     timed(act, 1)
     wrong += 0 if right() else 1
-    return {"operation": operation, "size": size, "ms": spent * 1e3, "first_ms": first * 1e3, "repeats": repeats,
-            "wrong": agreed(wrong, ranks.device, dist.ReduceOp.SUM), "fabric_bytes": fabric_bytes() - before}
+    return {"operation": operation, "size": size, "ms": spent * 1e3, "first_ms": first * 1e3,
+            "repeats": repeats, "wrong": agreed(wrong, ranks.device, dist.ReduceOp.SUM),
+            "fabric_bytes": fabric_bytes() - before}
 
 
 def main():
@@ -136,8 +142,9 @@ def main():
     options = parser.parse_args()
     end = time.monotonic() + options.seconds
     torch.cuda.set_device(0)
-    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{options.port}", rank=options.rank,
-                            world_size=options.world, timeout=datetime.timedelta(seconds=120))
+    dist.init_process_group(
+        "nccl", init_method=f"tcp://127.0.0.1:{options.port}", rank=options.rank,
+        world_size=options.world, timeout=datetime.timedelta(seconds=120))
     ranks = Ranks(options)
     with open(options.result if options.rank == 0 else "/dev/null", "w") as file:
         last = {}

@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Hosts, radix, bytes per message, lanes, number of hops, least million hops per CPU second, most MiB.
+# Hosts, radix, bytes per message, lanes, number of hops, least million hops per CPU second,
+# most MiB.
 WORKS = ((128, 8, 2_000_000, (1, 4), 717_852, None, None),
          (1024, 16, 2_000_000, (1, 4), 5_856_264, 10.0, 40),
          (8192, 32, 2_000_000, (1, 4), 47_577_744, 6.0, 250),
@@ -34,8 +35,9 @@ def measure(build, hosts, radix, lanes, size, runs):
     text = permutation(hosts)
     results = []
     for _ in range(runs):
-        done = subprocess.run([f"{build}/bench/bench_packets", str(hosts), str(radix), str(lanes), str(size)],
-                              input=text, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(
+            [f"{build}/bench/bench_packets", str(hosts), str(radix), str(lanes), str(size)],
+            input=text, capture_output=True, text=True, timeout=600)
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
         results.append(dict(zip(COLUMNS, done.stdout.split())))
@@ -51,12 +53,18 @@ def main():
     parser.add_argument("--write")
     arguments = parser.parse_args()
     lines = ["# Performance of packets in virtual time", "",
-             f"Written by `make bench` (`bench/packets.py`). One thread, CPU seconds, the best of {arguments.runs} runs that",
-             "all gave the same result. Every host of a non-blocking 3-level fat tree sends 2 MB (40,960 hosts: 200 KB)",
-             "to a random partner in packets of 4,096 bytes, each is acknowledged: 400 Gb/s, cables of 500 ns, switches",
-             "of 200 ns, buffers of 96 KiB. Credits, lanes, arbitration and counters are on. A hop is one packet on one",
-             "cable. Bytes per port are those of the simulation: ports, lanes, tables, packets and events.", "",
-             "| hosts | lanes | hops | CPU s | million hops/s | goal | events/hop | bytes/port | MiB | goal | simulated |",
+             "Written by `make bench` (`bench/packets.py`). One thread, CPU seconds, "
+             f"the best of {arguments.runs} runs that",
+             "all gave the same result. Every host of a non-blocking 3-level fat tree sends 2 MB "
+             "(40,960 hosts: 200 KB)",
+             "to a random partner in packets of 4,096 bytes, each is acknowledged: 400 Gb/s, "
+             "cables of 500 ns, switches",
+             "of 200 ns, buffers of 96 KiB. Credits, lanes, arbitration and counters are on. "
+             "A hop is one packet on one",
+             "cable. Bytes per port are those of the simulation: ports, lanes, tables, "
+             "packets and events.", "",
+             "| hosts | lanes | hops | CPU s | million hops/s | goal | events/hop | bytes/port | "
+             "MiB | goal | simulated |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]
     missed = 0
     for hosts, radix, size, all_lanes, hops, rate, mib in WORKS:
@@ -65,9 +73,11 @@ def main():
             if int(r["hops"]) != hops:
                 raise RuntimeError(f"{hosts} hosts: {r['hops']} hops instead of {hops}")
             missed += rate is not None and (float(r["rate"]) < rate or float(r["mib"]) > mib)
-            lines.append(f"| {hosts:,} | {lanes} | {hops:,} | {float(r['cpu']):.2f} | {float(r['rate']):.1f} | "
-                         f"{'' if rate is None else f'≥ {rate:g}'} | {float(r['events']):.2f} | {r['bytes']} | "
-                         f"{float(r['mib']):.0f} | {'' if mib is None else f'≤ {mib}'} | {r['last']} µs |")
+            lines.append(
+                f"| {hosts:,} | {lanes} | {hops:,} | {float(r['cpu']):.2f} | "
+                f"{float(r['rate']):.1f} | {'' if rate is None else f'≥ {rate:g}'} | "
+                f"{float(r['events']):.2f} | {r['bytes']} | "
+                f"{float(r['mib']):.0f} | {'' if mib is None else f'≤ {mib}'} | {r['last']} µs |")
     lines += ["", "Every goal is reached." if missed == 0 else f"{missed} goals are missed."]
     text = "\n".join(lines) + "\n"
     print(text)

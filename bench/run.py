@@ -21,8 +21,9 @@ PORT = 18700
 
 
 def machine_name():
-    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("model name")), platform.machine())
+    cpu = next(
+        (line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+         if line.startswith("model name")), platform.machine())
     return f"{cpu}, {os.cpu_count()} cores, Linux {platform.release()}"
 
 
@@ -41,22 +42,29 @@ class Bench:
         self.runtime = tempfile.mkdtemp(prefix="softib-bench-")
         self.env = dict(os.environ, SOFTIB_RUNTIME_DIR=self.runtime)
         self.values = {}
-        self.places = (("bench", "h0"), ("bench", "h1"))  # Fabric and host of servers, and of clients.
+        # Fabric and host of servers, and of clients.
+        self.places = (("bench", "h0"), ("bench", "h1"))
 
     def call(self, *command, env=None, timeout=120):
-        result = subprocess.run(command, env=env or self.env, capture_output=True, text=True, timeout=timeout)
+        result = subprocess.run(command, env=env or self.env, capture_output=True, text=True,
+                                timeout=timeout)
         if result.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+            raise RuntimeError(
+                f"{' '.join(command)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
         return result.stdout
 
     def at(self, end, *command, flags=()):
-        """Returns the command line that runs a command on the host of servers (0, on processor 0) or of clients (1)."""
+        """Returns the command line that runs a command on the host of servers (0, on processor 0)
+        or of clients (1)."""
         fabric, host = self.places[end]
-        return [self.softib, "exec", "-f", fabric, *flags, host, "--", "taskset", "-c", str(end), *command]
+        return [self.softib, "exec", "-f", fabric, *flags, host, "--", "taskset", "-c",
+                str(end), *command]
 
     def pair(self, server, client, port, listens=listens_by_tcp):
-        """Runs a server and, when it listens on its port, its client; returns the client's output."""
-        process = subprocess.Popen(server, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        """Runs a server and, when it listens on its port, its client; returns the client's
+        output."""
+        process = subprocess.Popen(server, env=self.env, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
         try:
             deadline = time.monotonic() + 20
             while time.monotonic() < deadline and process.poll() is None and not listens(port):
@@ -93,13 +101,14 @@ class Bench:
         self.port += 1
         env = dict(self.env, UCX_TLS=transports, UCX_LOG_LEVEL="error")
         iterations = "200000" if size < 4096 else "20000"
-        command = ["ucx_perftest", "-t", test, "-s", str(size), "-n", iterations, "-p", str(self.port), "-f"]
-        server = subprocess.Popen(["taskset", "-c", "0", *command], env=env, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL)
+        command = ["ucx_perftest", "-t", test, "-s", str(size), "-n", iterations, "-p",
+                   str(self.port), "-f"]
+        server = subprocess.Popen(["taskset", "-c", "0", *command], env=env,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             for _ in range(100):
-                result = subprocess.run(["taskset", "-c", "1", *command, "127.0.0.1"], env=env, capture_output=True,
-                                        text=True, timeout=120)
+                result = subprocess.run(["taskset", "-c", "1", *command, "127.0.0.1"], env=env,
+                                        capture_output=True, text=True, timeout=120)
                 numbers = re.findall(r"^\s*(?:Final:)?\s*(\d+\s+[\d.]+\s.*)$", result.stdout, re.M)
                 if numbers:
                     return [float(v) for v in numbers[-1].split()]
@@ -114,10 +123,12 @@ class Bench:
         server = ["taskset", "-c", "0", "qperf", "-lp", str(self.port)]
         process = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            client = ["taskset", "-c", "1", "qperf", "-lp", str(self.port), "-t", "1", "-v", "-uu", *options, "127.0.0.1", test]
+            client = ["taskset", "-c", "1", "qperf", "-lp", str(self.port), "-t", "1", "-v", "-uu",
+                      *options, "127.0.0.1", test]
             for _ in range(100):
                 result = subprocess.run(client, capture_output=True, text=True, timeout=60)
-                match = re.search(r"(?:latency|bw)\s*=\s*([\d.e+]+)", result.stdout.replace(",", ""))
+                match = re.search(r"(?:latency|bw)\s*=\s*([\d.e+]+)",
+                                  result.stdout.replace(",", ""))
                 if result.returncode == 0 and match:
                     return float(match.group(1))
                 time.sleep(0.05)
@@ -137,7 +148,8 @@ class Bench:
 
     def spread(self, name, digits):
         values = self.values[name]
-        return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
+        return (f"{statistics.median(values):.{digits}f} "
+                f"({min(values):.{digits}f}–{max(values):.{digits}f})")
 
     def up(self, name, hosts, *flags):
         start = time.monotonic()
@@ -167,7 +179,8 @@ def measure(b):
                 iterations = str((1 << 32) // size)
                 b.record(f"memcpy {size}", b.machine("memcpy", str(size)))
                 for op in ("write", "read", "send"):
-                    b.record(f"{op} {size}", b.bandwidth(f"ib_{op}_bw", "-s", str(size), "-n", iterations)[0])
+                    b.record(f"{op} {size}",
+                             b.bandwidth(f"ib_{op}_bw", "-s", str(size), "-n", iterations)[0])
             b.record("ucx_put_bw", b.ucx("ucp_put_bw", 65536, "posix,cma,self")[4] * 1.048576e-3)
             b.record("tcp_bw", b.tcp("tcp_bw", "-m", "64K") / 1e9)
             b.record("write_rate", b.bandwidth("ib_write_bw", "-s", "8", "-n", "1000000")[1])
@@ -177,7 +190,8 @@ def measure(b):
                 row = b.bandwidth("ib_read_bw", "-s", "4096", "-n", "500000", f"--mmap={file.name}")
                 b.record("file_reads", row[1])
             b.record("tcp_4k", b.tcp("tcp_bw", "-m", "4K") / 4096e6)
-            for name, value in zip(("touch", "register", "deregister", "again"), verbs(b, "regions", "100000").split()):
+            for name, value in zip(("touch", "register", "deregister", "again"),
+                                   verbs(b, "regions", "100000").split()):
                 b.record(name, float(value))
             for qps in (1, 1000, 10000):
                 each, memory = many_qps(b, qps)
@@ -195,7 +209,8 @@ def measure(b):
 
 def verbs(b, *arguments, prefix=()):
     env = ["env", "SOFTIB_HOST=h0,h1"]
-    return b.call(*b.at(0, *env, *prefix, str(b.build / "bench" / "bench_verbs"), *arguments), timeout=600)
+    return b.call(*b.at(0, *env, *prefix, str(b.build / "bench" / "bench_verbs"), *arguments),
+                  timeout=600)
 
 
 def many_qps(b, count):
@@ -203,7 +218,8 @@ def many_qps(b, count):
 
 
 def instructions(b):
-    """Returns the instructions of one post and its poll, from the difference between two lengths of the same run."""
+    """Returns the instructions of one post and its poll, from the difference between two lengths of
+    the same run."""
     if shutil.which("valgrind") is None:
         return None
     totals = []
@@ -213,7 +229,8 @@ def instructions(b):
             with tempfile.NamedTemporaryFile() as out:
                 prefix = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}")
                 verbs(b, "writes", str(count), prefix=prefix)
-                totals.append(int(re.search(r"^summary: (\d+)", Path(out.name).read_text(), re.M).group(1)))
+                totals.append(
+                    int(re.search(r"^summary: (\d+)", Path(out.name).read_text(), re.M).group(1)))
     finally:
         b.down("bench")
     return (totals[1] - totals[0]) / 10000
@@ -223,18 +240,9 @@ def verdict(ok):
     return "yes" if ok else "**no**"
 
 
-def report(b, counted):
+def latency_lines(b):
     m = b.median
     lines = [
-        "# Performance",
-        "",
-        "Written by `make bench` (`bench/run.py`): unmodified perftest between two hosts of a fabric, each side",
-        "pinned to a core, against the machine itself and other transports **in the same run**. Medians over",
-        f"{b.rounds} interleaved rounds, extremes in brackets. These are the speeds of shared memory, not of",
-        "InfiniBand hardware.",
-        "",
-        f"Machine: {machine_name()}.",
-        "",
         "## Latency, 8 bytes, one way",
         "",
         "| what | µs | against the cache line | goal | reached |",
@@ -246,27 +254,58 @@ def report(b, counted):
             ("send_lat", "`ib_send_lat`", "< 1 µs", 1), ("read_lat", "`ib_read_lat`", "< 1 µs", 1),
             ("atomic_lat", "`ib_atomic_lat` (fetch and add)", "< 1 µs", 1)):
         ok = m(name) < limit if limit else m(name) <= 2 * m("line") and m(name) < 0.5
-        lines.append(f"| {label} | {b.spread(name, 2)} | {m(name) / m('line'):.1f}× | {goal} | {verdict(ok)} |")
-    for name, label in (("ucx_put_lat", "UCX put, posix"), ("ucx_cma_put_lat", "UCX put, cma allowed"),
-                        ("tcp_lat", "TCP loopback (qperf)")):
+        lines.append(f"| {label} | {b.spread(name, 2)} | {m(name) / m('line'):.1f}× | {goal} | "
+                     f"{verdict(ok)} |")
+    for name, label in (
+            ("ucx_put_lat", "UCX put, posix"), ("ucx_cma_put_lat", "UCX put, cma allowed"),
+            ("tcp_lat", "TCP loopback (qperf)")):
         lines.append(f"| {label} | {b.spread(name, 2)} | {m(name) / m('line'):.1f}× | | |")
-    lines += ["", "## Bandwidth, GB/s", "", "The ratios are of the best rounds, ours to memcpy's.", "",
-              "| size | memcpy, one thread | `ib_write_bw` | `ib_read_bw` | `ib_send_bw` | goal | reached |",
-              "|---|---|---|---|---|---|---|"]
+    return lines
+
+
+def bandwidth_lines(b):
+    lines = [
+        "", "## Bandwidth, GB/s", "", "The ratios are of the best rounds, ours to memcpy's.", "",
+        "| size | memcpy, one thread | `ib_write_bw` | `ib_read_bw` | `ib_send_bw` | goal | "
+        "reached |",
+        "|---|---|---|---|---|---|---|"]
     for size in (65536, 262144, 1048576):
         # Other work of the machine can only reduce bandwidth, so the best rounds are compared.
-        ratios = {op: b.best(f"{op} {size}") / b.best(f"memcpy {size}") for op in ("write", "read", "send")}
-        cells = " | ".join(f"{b.spread(f'{op} {size}', 1)}, {ratios[op]:.2f}×" for op in ("write", "read", "send"))
+        ratios = {op: b.best(f"{op} {size}") / b.best(f"memcpy {size}")
+                  for op in ("write", "read", "send")}
+        cells = " | ".join(f"{b.spread(f'{op} {size}', 1)}, {ratios[op]:.2f}×"
+                           for op in ("write", "read", "send"))
         ok = ratios["write"] >= 0.9 and ratios["read"] >= 0.9 and ratios["send"] >= 0.8
-        lines.append(f"| {size // 1024} KiB | {b.spread(f'memcpy {size}', 1)} | {cells} | 0.9×, 0.9×, 0.8× | {verdict(ok)} |")
-    lines += ["",
-              f"In the same run, 64 KiB: UCX put over posix/cma {b.spread('ucx_put_bw', 1)}, TCP loopback "
-              f"{b.spread('tcp_bw', 1)}.",
-              "", "## Small messages and many queue pairs", "",
-              "| what | value | goal | reached |", "|---|---|---|---|",
-              f"| `ib_write_bw -s 8`, million messages a second | {b.spread('write_rate', 1)} | ≥ 10 | "
-              f"{verdict(m('write_rate') >= 10)} |",
-              f"| `ib_send_bw -s 8`, million messages a second | {b.spread('send_rate', 1)} | | |"]
+        lines.append(f"| {size // 1024} KiB | {b.spread(f'memcpy {size}', 1)} | {cells} | "
+                     f"0.9×, 0.9×, 0.8× | {verdict(ok)} |")
+    return lines
+
+
+def report(b, counted):
+    m = b.median
+    lines = [
+        "# Performance",
+        "",
+        "Written by `make bench` (`bench/run.py`): unmodified perftest between two hosts of a "
+        "fabric, each side",
+        "pinned to a core, against the machine itself and other transports "
+        "**in the same run**. Medians over",
+        f"{b.rounds} interleaved rounds, extremes in brackets. These are the speeds of shared "
+        "memory, not of",
+        "InfiniBand hardware.",
+        "",
+        f"Machine: {machine_name()}.",
+        "",
+        *latency_lines(b),
+        *bandwidth_lines(b),
+        "",
+        f"In the same run, 64 KiB: UCX put over posix/cma {b.spread('ucx_put_bw', 1)}, "
+        f"TCP loopback {b.spread('tcp_bw', 1)}.",
+        "", "## Small messages and many queue pairs", "",
+        "| what | value | goal | reached |", "|---|---|---|---|",
+        f"| `ib_write_bw -s 8`, million messages a second | {b.spread('write_rate', 1)} | ≥ 10 | "
+        f"{verdict(m('write_rate') >= 10)} |",
+        f"| `ib_send_bw -s 8`, million messages a second | {b.spread('send_rate', 1)} | | |"]
     if counted is not None:
         lines.append(f"| instructions for one post and its poll (callgrind) | {counted:.0f} | | |")
     one = m("qps 1")
@@ -274,29 +313,36 @@ def report(b, counted):
         ratio = m(f"qps {qps}") / one
         goal = "≤ 1.5×" if qps > 1 else ""
         reached = verdict(ratio <= 1.5) if qps > 1 else ""
-        lines.append(f"| ns per write and poll, {qps} connections | {b.spread(f'qps {qps}', 0)}, {ratio:.2f}× | {goal} | {reached} |")
+        lines.append(f"| ns per write and poll, {qps} connections | {b.spread(f'qps {qps}', 0)}, "
+                     f"{ratio:.2f}× | {goal} | {reached} |")
     ratio = m("file_reads") / m("tcp_4k")
-    lines += [f"| `ib_read_bw -s 4096 --mmap=FILE`, million reads a second | {b.spread('file_reads', 2)}, {ratio:.1f}× of TCP | "
-              f"≥ 2× | {verdict(ratio >= 2)} |",
-              f"| TCP loopback in pieces of 4 KiB (qperf), million a second | {b.spread('tcp_4k', 2)} | | |",
-              "", "## Registration", "", "100,000 regions of a page, on every other page of a heap.", "",
+    lines += ["| `ib_read_bw -s 4096 --mmap=FILE`, million reads a second | "
+              f"{b.spread('file_reads', 2)}, {ratio:.1f}× of TCP | ≥ 2× | "
+              f"{verdict(ratio >= 2)} |",
+              "| TCP loopback in pieces of 4 KiB (qperf), million a second | "
+              f"{b.spread('tcp_4k', 2)} | | |",
+              "", "## Registration", "",
+              "100,000 regions of a page, on every other page of a heap.", "",
               "| what | value | goal | reached |", "|---|---|---|---|",
               f"| to touch these pages, seconds | {b.spread('touch', 3)} | | |",
-              f"| to register them, seconds | {b.spread('register', 2)}, {m('register') / m('touch'):.1f}× | ≤ 2 | "
-              f"{verdict(m('register') <= 2)} |",
+              f"| to register them, seconds | {b.spread('register', 2)}, "
+              f"{m('register') / m('touch'):.1f}× | ≤ 2 | {verdict(m('register') <= 2)} |",
               f"| to deregister them, seconds | {b.spread('deregister', 2)} | | |",
-              f"| to register one again, µs | {b.spread('again', 1)} | ≤ 20 | {verdict(m('again') <= 20)} |",
+              f"| to register one again, µs | {b.spread('again', 1)} | ≤ 20 | "
+              f"{verdict(m('again') <= 20)} |",
               "", "## Memory", "", "| what | value |", "|---|---|"]
-    lines += [f"| bytes of memory per connected queue pair | {m('qp_bytes 10000'):.0f} |", "", "## Bring-up", "",
-              "| what | seconds | goal | reached |", "|---|---|---|---|",
-              f"| `softib up`, 16 hosts | {b.spread('up 16', 3)} | < 0.3 | {verdict(m('up 16') < 0.3)} |",
-              f"| `softib up`, 1,000 hosts, fat tree | {b.spread('up 1000', 3)} | < 3 | {verdict(m('up 1000') < 3)} |",
-              ""]
+    lines += [
+        f"| bytes of memory per connected queue pair | {m('qp_bytes 10000'):.0f} |", "",
+        "## Bring-up", "", "| what | seconds | goal | reached |", "|---|---|---|---|",
+        f"| `softib up`, 16 hosts | {b.spread('up 16', 3)} | < 0.3 | {verdict(m('up 16') < 0.3)} |",
+        f"| `softib up`, 1,000 hosts, fat tree | {b.spread('up 1000', 3)} | < 3 | "
+        f"{verdict(m('up 1000') < 3)} |", ""]
     return "\n".join(lines)
 
 
 def bench_main(doc, work, add_arguments=lambda parser: None):
-    """Reads the command line of a benchmark, and writes its report: work(bench, arguments) measures and returns it."""
+    """Reads the command line of a benchmark, and writes its report: work(bench, arguments) measures
+    and returns it."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--build", default="build")
     parser.add_argument("--rounds", type=int, default=5)
@@ -317,7 +363,8 @@ def bench_main(doc, work, add_arguments=lambda parser: None):
 def work(bench, arguments):
     measure(bench)
     text = report(bench, instructions(bench))
-    notes = Path(arguments.write or "").with_name("performance-notes.md") if arguments.write else None
+    notes = (Path(arguments.write or "").with_name("performance-notes.md")
+             if arguments.write else None)
     return text + (notes.read_text() if notes and notes.exists() else "")
 
 

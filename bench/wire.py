@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures live packets against TCP on the loopback interface, in one run: InfiniBand packets over a switch,
+"""Measures live packets against TCP on the loopback interface, in one run: InfiniBand packets \
+over a switch,
 InfiniBand packets over a trunk between two fabrics, and RoCEv2 packets in UDP datagrams.
 
 Rounds are interleaved as in run.py. All packets of a fabric go through one thread of its carrier.
@@ -47,8 +48,8 @@ def two_fabrics(bench, base):
     up = []
     try:
         for site, (fabric, _) in enumerate(bench.places):
-            bench.up(fabric, 1, "--data-path", "packet", "--site", str(site + 1), "--trunk-key", str(key),
-                     "--trunk", f"sw0={ends[site]},{ends[1 - site]}")
+            bench.up(fabric, 1, "--data-path", "packet", "--site", str(site + 1), "--trunk-key",
+                     str(key), "--trunk", f"sw0={ends[site]},{ends[1 - site]}")
             up.append(fabric)
         wait_for_trunk(bench)
         yield
@@ -61,7 +62,8 @@ def two_fabrics(bench, base):
 def wait_for_trunk(bench):
     """Waits until one subnet manager has found both hosts."""
     end = time.monotonic() + 30
-    while sum(line.startswith("Ca") for line in bench.call(*bench.at(0, "ibnetdiscover")).splitlines()) < 2:
+    while sum(line.startswith("Ca")
+              for line in bench.call(*bench.at(0, "ibnetdiscover")).splitlines()) < 2:
         if time.monotonic() > end:
             raise RuntimeError("the fabrics did not become one subnet")
         time.sleep(0.2)
@@ -72,7 +74,8 @@ def measure(bench, base):
     bench.load = os.getloadavg()[0]
     ways = {"packets": ((), lambda: one_fabric(bench, "--data-path", "packet")),
             "trunk": ((), lambda: two_fabrics(bench, base)),
-            "RoCEv2": (GIDS, lambda: one_fabric(bench, "--link-layer", "ethernet", "--roce-address-base", base))}
+            "RoCEv2": (GIDS, lambda: one_fabric(bench, "--link-layer", "ethernet",
+                                                "--roce-address-base", base))}
     for r in range(bench.rounds):
         if sys.stderr.isatty():
             print(f"\rround {r + 1} of {bench.rounds}    ", end="", file=sys.stderr, flush=True)
@@ -81,19 +84,26 @@ def measure(bench, base):
                 bench.record("tcp", bench.tcp("tcp_bw", "-m", "65536") * 1e-9)
                 bench.record("tcp latency", bench.tcp("tcp_lat", "-m", LATENCY_BYTES) * 1e-3)
                 for program in PROGRAMS:
-                    bench.record(f"{way} {program}",
-                                 bench.bandwidth(*program.split(), *words, "-s", "65536", "-n", "10000")[0])
-                bench.record(f"{way} latency",
-                             bench.latency_us("ib_write_lat", *words, "-s", LATENCY_BYTES, "-n", "2000"))
+                    bench.record(
+                        f"{way} {program}",
+                        bench.bandwidth(*program.split(), *words, "-s", "65536", "-n", "10000")[0])
+                bench.record(
+                    f"{way} latency",
+                    bench.latency_us("ib_write_lat", *words, "-s", LATENCY_BYTES, "-n", "2000"))
 
 
 def report(bench):
     lines = ["# Performance of live packets", "",
-             "Written by `bench/wire.py` (`make bench`): two hosts and packets of 4096 bytes, over a switch of a fabric",
-             "(`--data-path packet`), over a trunk between two fabrics (`--trunk`) or as RoCEv2 (`--link-layer ethernet`),",
-             "the last two in UDP datagrams on the loopback interface. A trunk has a process at either end; on two cores",
-             "they share one while the client spins on the other. With `-e` it sleeps until something is complete.", "",
-             f"Medians over {bench.rounds} interleaved rounds, extremes in brackets; goals are held against the best rounds.", "",
+             "Written by `bench/wire.py` (`make bench`): two hosts and packets of 4096 bytes, "
+             "over a switch of a fabric",
+             "(`--data-path packet`), over a trunk between two fabrics (`--trunk`) or as RoCEv2 "
+             "(`--link-layer ethernet`),",
+             "the last two in UDP datagrams on the loopback interface. A trunk has a process at "
+             "either end; on two cores",
+             "they share one while the client spins on the other. With `-e` it sleeps until "
+             "something is complete.", "",
+             f"Medians over {bench.rounds} interleaved rounds, extremes in brackets; "
+             "goals are held against the best rounds.", "",
              f"Machine: {machine_name()}. Load average {bench.load:.1f} before,",
              f"{os.getloadavg()[0]:.1f} at the end; alone it would be about 2 at the end.", "",
              "| 64 KiB messages | GB/s | to TCP | goal |", "|---|---|---|---|",
@@ -104,12 +114,16 @@ def report(bench):
             ratio = best / bench.best("tcp")
             goal = ""
             if program == "ib_write_bw":
-                goal = (f"{PACKET_GBPS_MIN} GB/s: {verdict(best >= PACKET_GBPS_MIN)}" if way == "packets"
+                goal = (f"{PACKET_GBPS_MIN} GB/s: {verdict(best >= PACKET_GBPS_MIN)}"
+                        if way == "packets"
                         else f"{TCP_RATIO_MIN}×: {verdict(ratio >= TCP_RATIO_MIN)}")
-            lines.append(f"| {way}: `{program}` | {bench.spread(f'{way} {program}', 2)} | {ratio:.2f}× | {goal} |")
+            lines.append(f"| {way}: `{program}` | {bench.spread(f'{way} {program}', 2)} | "
+                         f"{ratio:.2f}× | {goal} |")
     latencies = ", ".join(f"{bench.spread(f'{way} latency', 1)} µs {NAMES[way]}" for way in WAYS)
-    lines += ["", f"One way latency of {LATENCY_BYTES} bytes, of programs that both spin beside the carriers on "
-              f"{os.cpu_count()} cores: `ib_write_lat` {latencies}; TCP {bench.spread('tcp latency', 1)} µs.", ""]
+    lines += ["",
+              f"One way latency of {LATENCY_BYTES} bytes, of programs that both spin beside "
+              f"the carriers on {os.cpu_count()} cores: `ib_write_lat` {latencies}; "
+              f"TCP {bench.spread('tcp latency', 1)} µs.", ""]
     return "\n".join(lines)
 
 
