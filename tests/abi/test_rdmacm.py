@@ -162,8 +162,8 @@ class Inside(unittest.TestCase):
         sgid, dgid = struct.unpack("16s16s", ctypes.string_at(one.value + OFFSET_GIDS, 32))
 
         def path(flags, dlid):
-            record = struct.pack(">Q16s16sHHIBBHHBBBB6x", 0, dgid, sgid, dlid, 1, 0, 0, 0x81, 0xFFFF, 0,
-                                 0x84, 0x83, 0x92, 0)
+            record = struct.pack(">Q16s16sHHIBBHHBBBB6x", 0, dgid, sgid, dlid, 1, 0, 0, 0x81,
+                                 0xFFFF, 0, 0x84, 0x83, 0x92, 0)
             return struct.pack("=II", flags, 0) + record
 
         def set_paths(*paths):
@@ -192,7 +192,8 @@ class Inside(unittest.TestCase):
     def test_ports_are_the_hosts(self):
         at = sockaddr("0.0.0.0", 5000)
         self.assertEqual(self.lib.rdma_bind_addr(self.create(), at), 0)
-        self.assertEqual(self.error_of(self.lib.rdma_bind_addr(self.create(), at)), errno.EADDRINUSE)
+        self.assertEqual(self.error_of(self.lib.rdma_bind_addr(self.create(), at)),
+                         errno.EADDRINUSE)
         self.assertEqual(self.lib.rdma_bind_addr(self.create(PS_UDP), at), 0)
         elsewhere = sockaddr("127.55.1.1", 0)
         self.assertEqual(self.error_of(self.lib.rdma_bind_addr(self.create(), elsewhere)),

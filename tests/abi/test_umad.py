@@ -77,7 +77,8 @@ class Inside(unittest.TestCase):
         self.assertEqual(self.lib.umad_unregister(self.port, self.agent), 0)
         self.assertEqual(self.lib.umad_close_port(self.port), 0)
 
-    def send(self, lid=SM_LID, tid=0x1111111122222222, timeout_ms=100, retries=0, attribute=0x38, length=256):
+    def send(self, lid=SM_LID, tid=0x1111111122222222, timeout_ms=100, retries=0,
+             attribute=0x38, length=256):
         mad = struct.pack(">BBBBHHQHHI", 1, 3, 2, 1, 0, 0, tid, attribute, 0, 0)
         ctypes.memset(self.buffer, 0, len(self.buffer))
         ctypes.memmove(ctypes.addressof(self.buffer) + 64, mad, len(mad))
@@ -138,7 +139,8 @@ class Inside(unittest.TestCase):
         self.assertEqual(self.recv(room=length), (self.agent, length))
         self.assertEqual((length - 56) % 72, 0)
         records = (length - 56) // 72
-        lids = [struct.unpack_from(">H", self.buffer.raw, 64 + 56 + 72 * i)[0] for i in range(records)]
+        lids = [struct.unpack_from(">H", self.buffer.raw, 64 + 56 + 72 * i)[0]
+                for i in range(records)]
         self.assertEqual(sorted(set(lids)), [1, 2, 3])
         self.assertGreater(records, 4)
 
@@ -150,7 +152,8 @@ class Inside(unittest.TestCase):
         self.assertEqual(self.lib.umad_unregister(self.port, 9), -1)
         self.assertEqual(self.lib.umad_open_port(b"mlx5_9", 1), -errno.ENODEV)
         self.assertEqual(self.lib.umad_open_port(b"mlx5_0", 2), -errno.EINVAL)
-        self.assertEqual(self.lib.umad_register_oui(self.port, 3, 0, b"\0\0\1", None), -errno.EINVAL)
+        self.assertEqual(self.lib.umad_register_oui(self.port, 3, 0, b"\0\0\1", None),
+                         -errno.EINVAL)
 
     def test_agents_have_a_limit(self):
         agents = [self.lib.umad_register(self.port, 4, 1, 0, None) for _ in range(31)]
@@ -175,7 +178,8 @@ class Inside(unittest.TestCase):
         self.port = own
 
     def test_names(self):
-        for name in ("umad_class_str", "umad_method_str", "umad_attribute_str", "umad_sa_mad_status_str"):
+        for name in ("umad_class_str", "umad_method_str", "umad_attribute_str",
+                     "umad_sa_mad_status_str"):
             getattr(self.lib, name).restype = ctypes.c_char_p
         self.assertEqual(self.lib.umad_class_str(3), b"SubnAdm")
         self.assertEqual(self.lib.umad_method_str(3, 0x95), b"DeleteResp")

@@ -133,9 +133,11 @@ class Library(unittest.TestCase):
         self.assertIn("soname: [libibverbs.so.1]", dynamic)
         self.assertIn("NODELETE", dynamic)
         self.assertIn("NOW", dynamic)
-        # The library is loaded into programs of any kind and distribution, so it must need no other library.
+        # The library is loaded into programs of any kind and distribution, so it must need no other
+        # library.
         needed = set(re.findall(r"Shared library: \[([^\]]+)\]", dynamic))
-        self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"})
+        self.assertLessEqual(
+            needed, {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"})
         # NCCL tries this name first, and would find the distribution's library under it.
         self.assertTrue(LIBRARY.with_name("libibverbs.so").samefile(LIBRARY))
         stack = re.search(r"GNU_STACK.*", run("readelf", "-W", "-l", str(LIBRARY)))

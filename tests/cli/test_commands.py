@@ -40,7 +40,8 @@ class UpAndDown(CliCase):
         self.ok("up", "two", "--hosts", "3", "--host-pattern", "n{}")
         self.assertEqual([(f["name"], f["hosts"], f["up"]) for f in self.json("list")],
                          [("one", 1, True), ("two", 3, True)])
-        self.assertEqual(self.ok("exec", "-f", "two", "n2", "--", "printenv", "SOFTIB_HOST"), "n2\n")
+        self.assertEqual(self.ok("exec", "-f", "two", "n2", "--", "printenv", "SOFTIB_HOST"),
+                         "n2\n")
         self.ok("down", "one")
         self.ok("exec", "-f", "two", "n0", "--", "true")
 
@@ -48,7 +49,8 @@ class UpAndDown(CliCase):
         self.ok("up", "lab", "--hosts", "3")
         self.assertEqual(self.json("status")["name"], "lab")
         self.assertEqual(self.ok("exec", "h2", "--", "printenv", "SOFTIB_FABRIC"), "lab\n")
-        for words in (("addr",), ("topo",), ("sm",), ("routes", "check"), ("route", "show"), ("env", "h0")):
+        for words in (("addr",), ("topo",), ("sm",), ("routes", "check"), ("route", "show"),
+                      ("env", "h0")):
             self.ok(*words)
         self.assertEqual(self.ok("down"), "fabric lab is down\n")
 
@@ -68,17 +70,21 @@ class UpAndDown(CliCase):
         self.ok("up", "one")
         self.ok("up", "two")
         for words in (("status",), ("exec", "h0", "--", "true"), ("topo",), ("down",)):
-            self.assertEqual(self.refused(*words), "softib: which fabric? (up: one, two); name one with -f, "
-                                                   "or set SOFTIB_FABRIC")
-        self.assertEqual(self.refused("status", "-f", "three"), "softib: no fabric 'three' is up (up: one, "
-                                                                "two); start it with: softib up three")
+            self.assertEqual(self.refused(*words),
+                             "softib: which fabric? (up: one, two); name one with -f, "
+                             "or set SOFTIB_FABRIC")
+        self.assertEqual(self.refused("status", "-f", "three"),
+                         "softib: no fabric 'three' is up (up: one, two); "
+                         "start it with: softib up three")
 
     def test_down_takes_several(self):
         for name in ("one", "two", "three"):
             self.ok("up", name)
-        self.assertEqual(self.ok("down", "one", "three"), "fabric one is down\nfabric three is down\n")
+        self.assertEqual(self.ok("down", "one", "three"),
+                         "fabric one is down\nfabric three is down\n")
         down = self.softib("down", "one", "two", "--json")
-        self.assertEqual((down.returncode, json.loads(down.stdout)), (1, [{"name": "two", "was_up": True}]))
+        self.assertEqual((down.returncode, json.loads(down.stdout)),
+                         (1, [{"name": "two", "was_up": True}]))
         self.assertIn("no fabric 'one' is up (up: two)", down.stderr)
 
     def test_progress_shows_on_a_terminal_alone(self):
@@ -97,7 +103,8 @@ class UpAndDown(CliCase):
         os.close(master)
         self.assertEqual(up.returncode, 0)
         self.assertIn(f"fabric default: bringing up {hosts} hosts …", shown.decode())
-        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])  # The line is gone when the fabric is up.
+        # The line is gone when the fabric is up.
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])
         self.ok("down")
         self.assertEqual(self.softib(*words).stderr, "")
 
@@ -190,18 +197,21 @@ class Exec(CliCase):
         self.ok("up")
         env = self.ok("exec", "h0", "--", "softib", "exec", "h1", "--", "env")
         self.assertIn("SOFTIB_HOST=h1\n", env)
-        path = next(line for line in env.splitlines() if line.startswith("LD_LIBRARY_PATH=")).split("=", 1)[1]
+        path = next(line for line in env.splitlines()
+                    if line.startswith("LD_LIBRARY_PATH=")).split("=", 1)[1]
         self.assertEqual(sum(entry.endswith("/lib/softib") for entry in path.split(":")), 1)
 
     def test_json_tells_of_the_program_beside_its_output(self):
         self.ok("up", "lab")
         for flags in ((), ("--ns",)):
-            done = self.softib("exec", "--json", *flags, "h1", "--", "sh", "-c", "echo $$; echo wrong >&2; exit 5")
+            done = self.softib("exec", "--json", *flags, "h1", "--", "sh", "-c",
+                               "echo $$; echo wrong >&2; exit 5")
             if flags and done.returncode == 1:
                 continue  # The system forbids it.
             report, own = done.stderr.splitlines()
             report = json.loads(report)
-            self.assertEqual((done.returncode, own, int(done.stdout)), (5, "wrong", report.pop("pid")))
+            self.assertEqual((done.returncode, own, int(done.stdout)),
+                             (5, "wrong", report.pop("pid")))
             self.assertEqual(report, {"fabric": "lab", "host": "h1",
                                       "command": ["sh", "-c", "echo $$; echo wrong >&2; exit 5"]})
         self.assertIn("no host 'h9'", self.refused("exec", "--json", "h9", "--", "true"))
@@ -236,8 +246,9 @@ class Exec(CliCase):
 
     def test_namespace_gives_real_paths(self):
         self.ok("up")
-        probe = 'cat /sys/class/infiniband/mlx5_0/ports/1/lid; test -c /dev/infiniband/uverbs0 && ' \
-                'echo > /dev/null && ls -d /sys/class/net && printenv LD_PRELOAD'
+        probe = ('cat /sys/class/infiniband/mlx5_0/ports/1/lid; '
+                 'test -c /dev/infiniband/uverbs0 && '
+                 'echo > /dev/null && ls -d /sys/class/net && printenv LD_PRELOAD')
         result = self.softib("exec", "--ns", "h1", "--", "sh", "-c", probe)
         if "user namespaces" in result.stderr:
             self.skipTest(result.stderr)
@@ -280,18 +291,22 @@ class RoutesAndLinks(CliCase):
         self.assertEqual(self.json("route", "show")[0]["switch"], "sw0")
         self.assertEqual(self.json("route", "show", "sw0")[1],
                          {"lid": 2, "node": "h1/mlx5_0", "port": 2, "next": "h1/mlx5_0"})
-        self.assertEqual(self.json("route", "clear", "sw0", "2"), {"switch": "sw0", "lid": 2, "port": None})
-        self.assertEqual(self.json("route", "set", "sw0", "2", "2"), {"switch": "sw0", "lid": 2, "port": 2})
-        self.assertEqual(self.json("link", "down", "sw0:2"), {"node": "sw0", "port": 2, "link": "down"})
+        self.assertEqual(self.json("route", "clear", "sw0", "2"),
+                         {"switch": "sw0", "lid": 2, "port": None})
+        self.assertEqual(self.json("route", "set", "sw0", "2", "2"),
+                         {"switch": "sw0", "lid": 2, "port": 2})
+        self.assertEqual(self.json("link", "down", "sw0:2"),
+                         {"node": "sw0", "port": 2, "link": "down"})
         self.assertEqual(self.json("switch", "kill", "sw0"), {"switch": "sw0", "power": False})
-        self.assertEqual({each["drop"] for each in self.json("fault", "sw0:1", "--drop", "1%")}, {0.01})
+        self.assertEqual({each["drop"] for each in self.json("fault", "sw0:1", "--drop", "1%")},
+                         {0.01})
         self.assertEqual(self.json("env", "h1")["SOFTIB_HOST"], "h1")
         folder = os.path.join(self.dir, "default", "hosts", "dump")
         self.json("env", "h0")  # Makes the directory.
         self.assertIn("opensm.fdbs", self.json("routes", "dump", folder)["files"])
         told = self.json("sm", "status")
-        for name in ("lid", "priority", "adaptive_groups", "nodes", "full_sweeps", "partial_sweeps", "smps",
-                     "lft_blocks", "others"):
+        for name in ("lid", "priority", "adaptive_groups", "nodes", "full_sweeps", "partial_sweeps",
+                     "smps", "lft_blocks", "others"):
             self.assertIsInstance(told[name], int, name)
         self.assertEqual(self.json("down"), [{"name": "default", "was_up": True}])
 
@@ -307,19 +322,25 @@ class Usage(CliCase):
         self.assertIn("--topology", self.ok("up", "--help"))
 
     def test_wrong_usage_points_to_the_help(self):
-        self.assertEqual(self.refused("upp", status=2), "softib: no command 'upp'; see: softib help")
+        self.assertEqual(self.refused("upp", status=2),
+                         "softib: no command 'upp'; see: softib help")
         self.assertIn("see: softib up --help", self.refused("up", "--hots", "2", status=2))
         self.refused("exec", status=2)
         self.refused("route", "set", "sw0", status=2)
         for words, said in (
                 (("exec", "h0"), "say what to run"), (("run",), "say what to run"),
                 (("mpirun",), "say what to run"), (("down", "lab", "--all"), "names or --all"),
-                (("run", "--hots", "4", "--", "true"), "--hots"), (("mpirun", "--hots", "true"), "--hots"),
-                (("exec", "h0", "--hots", "--", "true"), "--hots"), (("help", "upp"), "no command 'upp'"), (("status", "-f", "../x"), "no fabric name"),
-                (("link", "sideways", "sw0"), "sideways"), (("link", "up", "sw0:x"), "no port number"),
+                (("run", "--hots", "4", "--", "true"), "--hots"),
+                (("mpirun", "--hots", "true"), "--hots"),
+                (("exec", "h0", "--hots", "--", "true"), "--hots"),
+                (("help", "upp"), "no command 'upp'"), (("status", "-f", "../x"), "no fabric name"),
+                (("link", "sideways", "sw0"), "sideways"),
+                (("link", "up", "sw0:x"), "no port number"),
                 (("link", "up", "sw0", "300"), "no node and port"),
-                (("route", "set", "sw0", "one", "2"), "one"), (("fault", "--drop", "1"), "which cable?"),
-                (("fault", "sw0:1", "--drop", "all"), "'all' is no part"), (("fault", "sw0:1"), "what should"),
+                (("route", "set", "sw0", "one", "2"), "one"),
+                (("fault", "--drop", "1"), "which cable?"),
+                (("fault", "sw0:1", "--drop", "all"), "'all' is no part"),
+                (("fault", "sw0:1"), "what should"),
                 (("capture",), "--write"), (("up", "--hosts"), "--hosts"), ((), "command")):
             self.assertIn(said, self.refused(*words, status=2), words)
 
@@ -339,11 +360,14 @@ class Usage(CliCase):
         self.assertIn("Usage: softib exec [OPTIONS] HOST", self.ok("help", "exec"))
 
     def test_help_tells_defaults(self):
-        for words, lines in ((("up",), ("virtual hosts (default: 2)", "XDR (default: NDR)", "(default: single-switch)")),
-                             (("sim",), ("choose a port (default: 5tuple)", "payload of a packet (default: 4096)")),
-                             (("serve",), ("the port (default: 8080;", "or both (default: node)")),
-                             (("log",), ("only the last lines (default: all)",)),
-                             (("plan", "train"), ("tensor parallelism (default: 1;", "(default: none; search"))):
+        for words, lines in (
+                (("up",),
+                 ("virtual hosts (default: 2)", "XDR (default: NDR)", "(default: single-switch)")),
+                (("sim",),
+                 ("choose a port (default: 5tuple)", "payload of a packet (default: 4096)")),
+                (("serve",), ("the port (default: 8080;", "or both (default: node)")),
+                (("log",), ("only the last lines (default: all)",)),
+                (("plan", "train"), ("tensor parallelism (default: 1;", "(default: none; search"))):
             text = " ".join(self.ok(*words, "--help").split())
             for line in lines:
                 self.assertIn(line, text, words)
@@ -358,31 +382,36 @@ class EveryCommand(CliCase):
     known = []
 
     def commands(self):
-        """Returns all commands, with their actions: a value that has a help of its own is an action."""
+        """Returns all commands, with their actions: a value that has a help of its own is an
+        action."""
         if not self.known:
             for name in self.completed(""):
                 self.known.append((name,))
                 for action in self.completed(name, "") if name != "help" else ():
-                    if f"Usage: softib {name} {action} " in self.softib(name, action, "--help").stdout:
+                    if (f"Usage: softib {name} {action} "
+                            in self.softib(name, action, "--help").stdout):
                         self.known.append((name, action))
         return self.known
 
     def some(self):
-        """Returns all commands; with a sanitizer, which takes six times as long to start, every third."""
+        """Returns all commands; with a sanitizer, which takes six times as long to start, every
+        third."""
         return self.commands()[::3 if SANITIZED else 1]
 
     def test_all_are_found(self):
         found = set(self.commands())
-        self.assertLessEqual({("up",), ("am",), ("sm",), ("health",), ("serve",), ("sharp",), ("route", "set"), ("sim", "whatif"),
-                              ("plan", "train")}, found)
+        self.assertLessEqual({("up",), ("am",), ("sm",), ("health",), ("serve",), ("sharp",),
+                              ("route", "set"), ("sim", "whatif"), ("plan", "train")}, found)
 
     def test_each_has_a_help_that_names_it(self):
         for words in self.some():
             text = self.ok(*words, "--help")
-            self.assertRegex(text, rf"^[A-Za-z].*\nUsage: softib {' '.join(words)} \[OPTIONS\]", words)
+            self.assertRegex(
+                text, rf"^[A-Za-z].*\nUsage: softib {' '.join(words)} \[OPTIONS\]", words)
             with open("/dev/full", "w", encoding="ascii") as full:
-                done = subprocess.run([SOFTIB, *words, "--help"], env=self.env, stdout=full, timeout=TIMEOUT_S,
-                                      stderr=subprocess.PIPE, text=True, check=False)
+                done = subprocess.run(
+                    [SOFTIB, *words, "--help"], env=self.env, stdout=full, timeout=TIMEOUT_S,
+                    stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, 1, words)
             self.assertIn("cannot write", done.stderr, words)
 
@@ -395,7 +424,8 @@ class EveryCommand(CliCase):
         all_of_them = self.commands()
         groups = {words[:1] for words in all_of_them if len(words) == 2}
         with_json = {words for words in all_of_them if "--json" in self.completed(*words, "--")}
-        without = {" ".join(words) for words in set(all_of_them) - groups - with_json if words[:1] not in with_json}
+        without = {" ".join(words) for words in set(all_of_them) - groups - with_json
+                   if words[:1] not in with_json}
         self.assertEqual(without, set())
 
     def test_help_as_json_is_what_shells_complete(self):
@@ -410,9 +440,11 @@ class EveryCommand(CliCase):
             self.assertEqual({name for name in names if name.startswith("--")},
                              set(self.completed(*words, "--")), words)
         about = self.json("help", "exec")
-        self.assertEqual((about["name"], about["operands"], about["runs_program"]), ("exec", ["HOST"], True))
-        self.assertIn({"names": ["-f", "--fabric"], "operand": "FABRIC"},
-                      [{key: option[key] for key in ("names", "operand")} for option in about["options"]])
+        self.assertEqual((about["name"], about["operands"], about["runs_program"]),
+                         ("exec", ["HOST"], True))
+        self.assertIn(
+            {"names": ["-f", "--fabric"], "operand": "FABRIC"},
+            [{key: option[key] for key in ("names", "operand")} for option in about["options"]])
         self.assertIn("no command 'nothing'", self.refused("help", "nothing", "--json", status=2))
 
     def test_options_of_each_are_explained(self):

@@ -20,7 +20,8 @@ import unittest
 
 from cli_case import SOFTIB, CliCase, wait_until
 
-ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN, REFUSED = 1, 2, 3, 4, 5, 6, 9, 18
+ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN, REFUSED = (
+    1, 2, 3, 4, 5, 6, 9, 18)
 # Message of runtime/shm/protocol.h, without the body: version, request, status, length of the body.
 HEAD = struct.Struct("=IIiI")
 VERSION = 4
@@ -144,7 +145,8 @@ class Protocol(CliCase):
             text = self.log()
             self.assertEqual(text.count("it sent something that is no message"), 2)
             self.assertIn(f"repeated {len(garbage) - 1} times: closed the connection", text)
-            self.assertEqual(bystander.ask(SYSFS_READ, sysfs_file(b"h0", b"/nothing"))[0], errno.ENOENT)
+            self.assertEqual(bystander.ask(SYSFS_READ, sysfs_file(b"h0", b"/nothing"))[0],
+                             errno.ENOENT)
 
     def test_bad_requests_are_answered(self):
         with Client(self.fabric) as client:
@@ -205,10 +207,12 @@ class Protocol(CliCase):
             self.assertEqual(len(owners), len(statuses))
             if all_of_them:
                 self.assertEqual(len(self.programs()), SLOTS)
-                self.assertIn(f"{SLOTS} processes are on this fabric, and it takes no more", self.log())
+                self.assertIn(f"{SLOTS} processes are on this fabric, and it takes no more",
+                              self.log())
                 if shutil.which("ibv_devices"):
-                    self.assertIn("as host h0: it has as many programs as it takes; end some of them",
-                                  self.softib("exec", "h0", "--", "ibv_devices").stderr)
+                    self.assertIn(
+                        "as host h0: it has as many programs as it takes; end some of them",
+                        self.softib("exec", "h0", "--", "ibv_devices").stderr)
         finally:
             for client in clients:
                 client.socket.close()
@@ -414,16 +418,16 @@ class Versions(CliCase):
         self.ok("status")
 
     def test_daemon_that_answers_in_another_version(self):
-        """A daemon of another version in all but its files: it reads, and closes or answers in its own
-        format."""
+        """A daemon of another version in all but its files: it reads, and closes or answers in its
+        own format."""
         for answer in (None, message(OBSERVE, version=1)):
             self.ok("up")
             os.unlink(f"{self.dir}/default/softibd.sock")
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as fake:
                 fake.bind(f"{self.dir}/default/softibd.sock")
                 fake.listen()
-                status = subprocess.Popen([SOFTIB, "status", "-f", "default"], env=self.env, text=True,
-                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                status = subprocess.Popen([SOFTIB, "status", "-f", "default"], env=self.env,
+                                          text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 connection, _ = fake.accept()
                 with connection:
                     connection.recv(8192)
@@ -457,8 +461,10 @@ class Versions(CliCase):
                         connection.send(message(ATTACH, version=1))
                 told = program.stderr.read()
             os.unlink(f"{self.dir}/default/softibd.sock")
-        self.assertRegex(told, r"cannot join the fabric at .*/default as host h0: its softibd is of another version "
-                               rf"\(this library has protocol {VERSION}, arena \d+\)")
+        self.assertRegex(
+            told,
+            r"cannot join the fabric at .*/default as host h0: its softibd is of another version "
+            rf"\(this library has protocol {VERSION}, arena \d+\)")
 
 
 class Descriptors(CliCase):
@@ -496,7 +502,8 @@ class Log(CliCase):
         self.assertIn("fabric default is up", text)
         self.assertEqual(text, self.log())
         self.ok("link", "down", "h0", "1")
-        self.assertRegex(self.ok("log", "default", "-n", "1"), r"^[^\n]*link at h0 port 1 is down\n$")
+        self.assertRegex(self.ok("log", "default", "-n", "1"),
+                         r"^[^\n]*link at h0 port 1 is down\n$")
         self.assertEqual(self.ok("log", "-n", "0"), "")
 
     def test_log_of_the_only_fabric_needs_no_name(self):

@@ -50,17 +50,19 @@ class Descriptions(CliCase):
                          'not "three"')
 
     def test_bad_value(self):
-        self.assertEqual(self.message('hosts = 2\ntopology = "ring"\n'),
-                         "FILE:2:12: 'topology' must be one of single-switch, fat-tree, torus, dragonfly, "
-                         'rail-optimized, rail-only, superpod, dragonfly-plus, hyperx, not "ring"')
+        self.assertEqual(
+            self.message('hosts = 2\ntopology = "ring"\n'),
+            "FILE:2:12: 'topology' must be one of single-switch, fat-tree, torus, dragonfly, "
+            'rail-optimized, rail-only, superpod, dragonfly-plus, hyperx, not "ring"')
 
     def test_broken_syntax(self):
         self.assertRegex(self.message("hosts = 2\nhcas = = 1\n"), r"^FILE:2:8: ")
 
     def test_values_that_do_not_fit_together(self):
-        self.assertEqual(self.message("hosts = 2\nlevels = 2\n"),
-                         "FILE:2:10: levels belongs to fat-tree, rail-optimized, rail-only and superpod, not "
-                         "to single-switch: leave it out or change shape")
+        self.assertEqual(
+            self.message("hosts = 2\nlevels = 2\n"),
+            "FILE:2:10: levels belongs to fat-tree, rail-optimized, rail-only and superpod, not "
+            "to single-switch: leave it out or change shape")
 
     def test_missing_file(self):
         self.assertEqual(self.refused("up", "--config", "/nonexistent/lab.toml"),
@@ -74,7 +76,8 @@ class Descriptions(CliCase):
         self.assertEqual(self.refused("run", "--generation", "SDR", "--", "true", status=2),
                          'softib: --generation must be EDR, HDR, NDR or XDR, not "SDR"')
         self.assertIn("is no fabric name", self.refused("up", "../x", status=2))
-        self.assertIn("--levels: levels belongs to fat-tree", self.refused("up", "--levels", "2", status=2))
+        self.assertIn("--levels: levels belongs to fat-tree",
+                      self.refused("up", "--levels", "2", status=2))
         self.assertIn("--link-layer: there is no subnet manager on Ethernet",
                       self.refused("up", "--link-layer", "ethernet", "--sm", "opensm", status=2))
         self.assertEqual(self.json("list"), [])

@@ -19,9 +19,11 @@ TIMEOUT_MS = 50
 MADS = int(os.environ.get("SOFTIB_GARBAGE_MADS", "2000"))
 
 
-def body(mad, agent=7, lid=SM_LID, qpn=QP1, qkey=QKEY, timeout_ms=TIMEOUT_MS, retries=0, pkey_index=0):
+def body(mad, agent=7, lid=SM_LID, qpn=QP1, qkey=QKEY, timeout_ms=TIMEOUT_MS, retries=0,
+         pkey_index=0):
     """Of request::Mad: the frame, the length of the message, its first MAD."""
-    return FRAME.pack(agent, timeout_ms, retries, qpn, qkey, lid, pkey_index, 0, 0) + struct.pack("=I", 0) + mad
+    return (FRAME.pack(agent, timeout_ms, retries, qpn, qkey, lid, pkey_index, 0, 0) +
+            struct.pack("=I", 0) + mad)
 
 
 REPLY_BYTES = FRAME.size + 4 + 256
@@ -67,13 +69,18 @@ class Mads(CliCase):
         self.open()
         self.assertEqual(self.mad_status(header(attribute=0x99).ljust(256, b"\0")), 0x000C)
         self.assertEqual(self.mad_status(header(version=1).ljust(256, b"\0")), 0x0004)
-        self.assertEqual(self.mad_status(header(mgmt_class=4, version=1).ljust(256, b"\0"), lid=2), 0x000C)
-        self.assertEqual(self.mad_status(header(mgmt_class=1, version=1).ljust(256, b"\0"), qpn=0), 0x000C)
+        self.assertEqual(self.mad_status(header(mgmt_class=4, version=1).ljust(256, b"\0"), lid=2),
+                         0x000C)
+        self.assertEqual(self.mad_status(header(mgmt_class=1, version=1).ljust(256, b"\0"), qpn=0),
+                         0x000C)
         route = struct.pack(">QHH", 0, 0xFFFF, 0xFFFF)  # M_Key, DrSLID, DrDLID.
-        self.assertEqual(self.mad_status(
-            (header(mgmt_class=0x81, version=1) + route).ljust(256, b"\0"), qpn=0, lid=0xFFFF), 0x800C)
+        self.assertEqual(
+            self.mad_status((header(mgmt_class=0x81, version=1) + route).ljust(256, b"\0"),
+                            qpn=0, lid=0xFFFF),
+            0x800C)
         # A class that no service on that host has.
-        self.assertEqual(self.mad_status(header(mgmt_class=9, version=1).ljust(256, b"\0"), lid=2), 0x000C)
+        self.assertEqual(self.mad_status(header(mgmt_class=9, version=1).ljust(256, b"\0"), lid=2),
+                         0x000C)
         # No record matches: an answer of the SA, not of the transport.
         self.assertEqual(self.mad_status(header(attribute=0x31).ljust(256, b"\0")), 0x0300)
 
@@ -98,7 +105,8 @@ class Mads(CliCase):
     def test_waiting_mads_have_a_limit(self):
         self.open()
         for _ in range(1024):
-            self.client.socket.send(message(MAD, body(header().ljust(256, b"\0"), lid=77, timeout_ms=60000)))
+            self.client.socket.send(
+                message(MAD, body(header().ljust(256, b"\0"), lid=77, timeout_ms=60000)))
         self.assertEqual(self.ask(header().ljust(256, b"\0"), lid=77)[0], errno.ENOBUFS)
         self.assertEqual(self.ask(header().ljust(256, b"\0"))[0], 0)
 
@@ -115,7 +123,8 @@ class Mads(CliCase):
                 mad[56:57] = b"\xff"
             status, reply, _ = self.client.ask(MAD, body(
                 bytes(mad), timeout_ms=1, lid=random.choice((1, 2, SM_LID, SM_LID, 0xFFFF)),
-                qpn=random.choice((0, 1, 1)), qkey=random.choice((QKEY, QKEY, random.getrandbits(32)))))
+                qpn=random.choice((0, 1, 1)),
+                qkey=random.choice((QKEY, QKEY, random.getrandbits(32)))))
             self.assertIn(status, (0, errno.ETIMEDOUT))
             self.assertEqual(len(reply), REPLY_BYTES)
             answered += status == 0

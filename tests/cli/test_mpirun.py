@@ -27,8 +27,10 @@ class Mpirun(CliCase):
     def test_says_what_is_missing(self):
         self.assertIn("no fabric 'default' is up", self.refused("mpirun", "-n", "2", "sh"))
         self.ok("up")
-        self.assertEqual(self.refused("mpirun", "-n", "2", status=2), "softib: say what to run: softib mpirun -n N PROGRAM")
-        self.assertIn("cannot run no-such-program", self.refused("mpirun", "no-such-program", status=127))
+        self.assertEqual(self.refused("mpirun", "-n", "2", status=2),
+                         "softib: say what to run: softib mpirun -n N PROGRAM")
+        self.assertIn("cannot run no-such-program",
+                      self.refused("mpirun", "no-such-program", status=127))
         self.assertIn("--mpi", self.refused("mpirun", "--mpi", "lam", "sh", status=2))
         self.assertIn("--ranks", self.refused("mpirun", "-n", "0", "sh", status=2))
 
@@ -38,7 +40,8 @@ class Mpirun(CliCase):
         said = self.refused("mpirun", "-n", "2", "sh", env=env)
         self.assertIn("apt install openmpi-bin libopenmpi-dev, or mpich libmpich-dev", said)
         said = self.refused("mpirun", "-n", "2", "--mpi", "mpich", "sh", env=env)
-        self.assertIn("no mpirun of MPICH in PATH; install it: apt install mpich libmpich-dev", said)
+        self.assertIn("no mpirun of MPICH in PATH; install it: apt install mpich libmpich-dev",
+                      said)
 
     def test_another_program_of_that_name_is_no_mpi(self):
         self.ok("up")
@@ -62,18 +65,22 @@ class Mpirun(CliCase):
         self.ok("up", "lab", "--hosts", "3")
         for mpi in FOUND:
             for ranks, hosts in ((2, ["h0", "h1"]), (5, ["h0", "h1", "h2"])):
-                done = self.softib("mpirun", "--json", "-n", str(ranks), "--mpi", mpi, "printenv", "SOFTIB_HOST")
+                done = self.softib("mpirun", "--json", "-n", str(ranks), "--mpi", mpi, "printenv",
+                                   "SOFTIB_HOST")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(sorted(done.stdout.split()), sorted(hosts[i % len(hosts)] for i in range(ranks)))
+                self.assertEqual(sorted(done.stdout.split()),
+                                 sorted(hosts[i % len(hosts)] for i in range(ranks)))
                 report = json.loads(done.stderr.splitlines()[0])
-                self.assertEqual((report["fabric"], report["ranks"], report["hosts"], report["command"]),
-                                 ("lab", ranks, hosts, ["printenv", "SOFTIB_HOST"]))
+                self.assertEqual(
+                    (report["fabric"], report["ranks"], report["hosts"], report["command"]),
+                    ("lab", ranks, hosts, ["printenv", "SOFTIB_HOST"]))
                 self.assertIn("mpirun", report["launcher"])
 
     @unittest.skipUnless(FOUND, "no MPI is installed")
     def test_one_rank_a_host_in_a_fabric_of_its_own(self):
         for mpi in FOUND:
-            said = self.ok("run", "--hosts", "4", "--", "softib", "mpirun", "--mpi", mpi, "printenv", "SOFTIB_HOST")
+            said = self.ok("run", "--hosts", "4", "--", "softib", "mpirun", "--mpi", mpi,
+                           "printenv", "SOFTIB_HOST")
             self.assertEqual(sorted(said.split()), ["h0", "h1", "h2", "h3"])
 
     @unittest.skipUnless(FOUND, "no MPI is installed")
@@ -89,7 +96,8 @@ class Mpirun(CliCase):
         for mpi in FOUND:
             words = ["mpirun", "-n", "1", "--mpi", mpi, "printenv", "UCX_TLS"]
             self.assertEqual(self.ok(*words), "rc_v,self\n")
-            self.assertEqual(self.ok(*words, env=dict(self.env, UCX_TLS="ud_v,self")), "ud_v,self\n")
+            self.assertEqual(self.ok(*words, env=dict(self.env, UCX_TLS="ud_v,self")),
+                             "ud_v,self\n")
 
     def test_program_of_another_mpi_is_refused(self):
         programs = {mpi: BUILD / "examples" / f"mpi_check.{mpi}" for mpi in RANK}
@@ -97,7 +105,8 @@ class Mpirun(CliCase):
             self.skipTest("examples were not built for both MPIs")
         self.ok("up")
         said = self.refused("mpirun", "-n", "2", "--mpi", "mpich", str(programs["openmpi"]))
-        self.assertIn("is linked with Open MPI: under MPICH each rank would be a program by itself", said)
+        self.assertIn("is linked with Open MPI: under MPICH each rank would be a program by itself",
+                      said)
 
 
 if __name__ == "__main__":

@@ -90,24 +90,30 @@ class OpenSm(CliCase):
         for command in (("up",), ("run",)):
             words = [*command, *TREE, "--sm", "opensm", "--sm-args", "--nonsense"]
             text = self.refused(*words, *(("--", "true") if command == ("run",) else ()))
-            self.assertIn("softib: OpenSM ended before the fabric was up; the end of its opensm.out:", text)
+            self.assertIn(
+                "softib: OpenSM ended before the fabric was up; the end of its opensm.out:", text)
             self.assertIn("Display this usage info then exit.", text)
         self.assertEqual(self.json("list"), [])
 
     def test_arguments_are_checked(self):
-        self.assertEqual(self.refused("up", "--sm-args", "-R ftree", status=2), "softib: --sm-args is for --sm opensm")
-        self.assertIn("leave out -B", self.refused("up", "--sm", "opensm", "--sm-args", "-R ftree -B", status=2))
+        self.assertEqual(self.refused("up", "--sm-args", "-R ftree", status=2),
+                         "softib: --sm-args is for --sm opensm")
+        self.assertIn("leave out -B",
+                      self.refused("up", "--sm", "opensm", "--sm-args", "-R ftree -B", status=2))
         self.assertEqual(self.refused("up", "--sm", "opensm", "--sm-args", "-f 'a b", status=2),
                          "softib: --sm-args: a ' is not closed")
-        self.assertIn("--sm must be softib, opensm or none", self.refused("up", "--sm", "opensn", status=2))
+        self.assertIn("--sm must be softib, opensm or none",
+                      self.refused("up", "--sm", "opensn", status=2))
 
     @unittest.skipIf(shutil.which("unshare") is None, "no unshare")
     def test_not_installed(self):
-        places = [place for place in ("/usr/sbin", "/usr/local/sbin") if os.path.exists(f"{place}/opensm")]
+        places = [place for place in ("/usr/sbin", "/usr/local/sbin")
+                  if os.path.exists(f"{place}/opensm")]
         hide = " && ".join(f"mount -t tmpfs none {place}" for place in places) or "true"
         env = {**self.env, "PATH": "/usr/bin"}
-        result = subprocess.run(["unshare", "-rm", "sh", "-c", f"{hide} && exec {SOFTIB} up --sm opensm"], env=env,
-                                capture_output=True, text=True, timeout=60)
+        result = subprocess.run(
+            ["unshare", "-rm", "sh", "-c", f"{hide} && exec {SOFTIB} up --sm opensm"], env=env,
+            capture_output=True, text=True, timeout=60)
         if "unshare" in result.stderr or "mount:" in result.stderr:
             self.skipTest("no namespaces here")
         self.assertEqual((result.returncode, result.stderr.strip()),

@@ -37,7 +37,8 @@ class SearchPath(CliCase):
     def test_a_path_that_has_them_stays_in_its_order(self):
         self.ok("up")
         path = "/sbin:/usr/bin:/usr/sbin:/a b"
-        self.assertEqual(self.path_of(path, "exec", "h0"), [os.path.dirname(SOFTIB), *path.split(":")])
+        self.assertEqual(self.path_of(path, "exec", "h0"),
+                         [os.path.dirname(SOFTIB), *path.split(":")])
         nested = self.path_of(path, "exec", "h0", "--", SOFTIB, "exec", "h1")
         self.assertEqual(nested, [os.path.dirname(SOFTIB), *path.split(":")])
 
@@ -63,8 +64,9 @@ class Spaces(CliCase):
                               capture_output=True, text=True, timeout=TIMEOUT_S, **kwargs)
 
     def test_programs_run_from_a_tree_with_spaces(self):
-        probe = 'ibv_devinfo; cat /sys/class/infiniband/mlx5_0/ports/1/lid; printenv LD_PRELOAD; ' \
-                f'{shlex.quote(str(self.tree / "bin" / "softib"))} exec h1 -- printenv LD_PRELOAD SOFTIB_HOST'
+        probe = ('ibv_devinfo; cat /sys/class/infiniband/mlx5_0/ports/1/lid; printenv LD_PRELOAD; '
+                 f'{shlex.quote(str(self.tree / "bin" / "softib"))} exec h1 -- '
+                 'printenv LD_PRELOAD SOFTIB_HOST')
         said = self.there("run", "--", "sh", "-c", probe)
         self.assertEqual((said.returncode, said.stderr), (0, ""))
         self.assertEqual(said.stdout.count("PORT_ACTIVE"), 1, said.stdout)
@@ -72,8 +74,9 @@ class Spaces(CliCase):
         self.assertEqual((lid, inner, host), ("0x1", outer, "h1"))  # And once, though nested.
 
     def test_programs_take_their_tcp_over_the_fabric_there_too(self):
-        said = self.there("run", "--", "sh", "-c",
-                          f'{shlex.quote(str(self.tree / "bin" / "softib"))} exec --rsockets h1 -- true')
+        said = self.there(
+            "run", "--", "sh", "-c",
+            f'{shlex.quote(str(self.tree / "bin" / "softib"))} exec --rsockets h1 -- true')
         self.assertEqual((said.returncode, said.stderr), (0, ""))
 
     def test_no_place_without_a_space_is_an_error(self):
@@ -87,14 +90,16 @@ class Spaces(CliCase):
 class FullDisk(CliCase):
     def test_output_that_is_lost_is_an_error(self):
         self.ok("up")
-        commands = [["status"], ["status", "--json"], ["list"], ["list", "--json"], ["addr"], ["topo"],
-                    ["topo", "--svg", "-"], ["route", "show"], ["route", "show", "sw0"], ["env", "h0"],
-                    ["routes", "check"], ["sm"], ["sm", "--json"], ["fault"], ["help"], ["help", "up", "--json"],
-                    ["up", "--help"], ["--help"], ["--version"], ["log"], ["log", "--json"], ["health"],
-                    ["health", "--json"], ["sharp"], ["sharp", "trees", "--json"], ["sim", "--schema"],
-                    ["sim", "--traffic", "shift"], ["sim", "--traffic", "shift", "--json"],
-                    ["sim", "--traffic", "shift", "--csv", "-"], ["plan", "presets"], ["plan", "models", "--json"],
-                    ["plan", "show", "hgx-h200"], ["up", "lab"], ["down", "lab"]]
+        commands = [
+            ["status"], ["status", "--json"], ["list"], ["list", "--json"], ["addr"], ["topo"],
+            ["topo", "--svg", "-"], ["route", "show"], ["route", "show", "sw0"], ["env", "h0"],
+            ["routes", "check"], ["sm"], ["sm", "--json"], ["fault"], ["help"],
+            ["help", "up", "--json"], ["up", "--help"], ["--help"], ["--version"], ["log"],
+            ["log", "--json"], ["health"], ["health", "--json"], ["sharp"],
+            ["sharp", "trees", "--json"], ["sim", "--schema"], ["sim", "--traffic", "shift"],
+            ["sim", "--traffic", "shift", "--json"], ["sim", "--traffic", "shift", "--csv", "-"],
+            ["plan", "presets"], ["plan", "models", "--json"], ["plan", "show", "hgx-h200"],
+            ["up", "lab"], ["down", "lab"]]
         for words in commands:
             with open("/dev/full", "w", encoding="ascii") as full:
                 done = subprocess.run([SOFTIB, *words], env=self.env, stdout=full, text=True,
@@ -106,21 +111,22 @@ class FullDisk(CliCase):
         for words, status in (("status -f nothing", 1), ("nothing", 2), ("exec", 2),
                               ("run --json -- sh -c 'exit 3'", 3)):
             for where in ("/dev/full", "&-"):
-                done = subprocess.run(["sh", "-c", f"'{SOFTIB}' {words} 2>{where}"], env=self.env, timeout=TIMEOUT_S,
-                                      check=False)
+                done = subprocess.run(["sh", "-c", f"'{SOFTIB}' {words} 2>{where}"], env=self.env,
+                                      timeout=TIMEOUT_S, check=False)
                 self.assertEqual(done.returncode, status, (words, where))
 
     def test_a_closed_output_is_an_error(self):
         for words in ("list", "help", "list --json"):
-            done = subprocess.run(["sh", "-c", f"'{SOFTIB}' {words} >&-"], env=self.env, timeout=TIMEOUT_S,
-                                  stderr=subprocess.PIPE, text=True, check=False)
-            self.assertEqual((done.returncode, "cannot write" in done.stderr), (1, True), done.stderr)
+            done = subprocess.run(["sh", "-c", f"'{SOFTIB}' {words} >&-"], env=self.env,
+                                  timeout=TIMEOUT_S, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, "cannot write" in done.stderr), (1, True),
+                             done.stderr)
 
     def test_a_capture_that_is_lost_is_an_error(self):
         self.ok("up", "--data-path", "packet")
         with open("/dev/full", "w", encoding="ascii") as full:
-            done = subprocess.run([SOFTIB, "capture", "-w", "-"], env=self.env, stdout=full, text=True,
-                                  stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
+            done = subprocess.run([SOFTIB, "capture", "-w", "-"], env=self.env, stdout=full,
+                                  text=True, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("No space left on device", done.stderr)
 
@@ -136,8 +142,8 @@ class Ethernet(CliCase):
                           self.refused(*words))
 
 
-# A root that is no mount, below mounts that all namespaces see: what is mounted there must not show.
-# softib is in that root itself, as in one that debootstrap made.
+# A root that is no mount, below mounts that all namespaces see: what is mounted there must not
+# show. softib is in that root itself, as in one that debootstrap made.
 JAIL = """
 set -e
 mount --make-rshared /
@@ -168,7 +174,8 @@ chroot {jail} /usr/bin/env SOFTIB_RUNTIME_DIR=/tmp/softib {softib} run --ns -- s
 class Chroot(CliCase):
     @unittest.skipIf(os.geteuid() != 0, "only root enters a chroot")
     def test_namespace_in_a_root_that_is_no_mount(self):
-        if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True,
+                          check=False).returncode != 0:
             self.skipTest("mount namespaces are not allowed here")
         script = JAIL.format(jail=f"{self.dir}/.jail", build=BUILD, softib=SOFTIB)
         done = subprocess.run(["unshare", "-m", "sh", "-c", script], env=self.env, text=True,

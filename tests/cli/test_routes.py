@@ -29,9 +29,10 @@ class Check(CliCase):
         self.assertIn("none among 4 channel dependencies on 1 lane", text)
         self.assertNotIn("\033", text)
         seen = self.json("routes", "check")
-        self.assertEqual((seen["ok"], seen["engine"], seen["pairs"], seen["lost"], seen["credit_loop"],
-                          seen["balance"], seen["service_levels_known"]),
-                         (True, "ftree", 44, 0, [], 1.0, True))
+        self.assertEqual(
+            (seen["ok"], seen["engine"], seen["pairs"], seen["lost"], seen["credit_loop"],
+             seen["balance"], seen["service_levels_known"]),
+            (True, "ftree", 44, 0, [], 1.0, True))
 
     def test_lost_pair_is_named(self):
         self.ok("up", *TREE)
@@ -66,12 +67,14 @@ class Check(CliCase):
         self.assertIn(f"subnet manager: routes by {told}", self.log())
 
     def test_switches_among_themselves_only_if_asked(self):
-        self.ok("up", "--topology", "fat-tree", "--hosts", "32", "--radix", "8", "--engine", "minhop")
+        self.ok("up", "--topology", "fat-tree", "--hosts", "32", "--radix", "8",
+                "--engine", "minhop")
         self.check(status=0)
         self.assertRegex(self.check("--all", status=1), r"credit loops +FAULT")
 
     def test_permutations_in_the_order_of_ranks(self):
-        self.ok("up", "--topology", "fat-tree", "--hosts", "16", "--radix", "8", "--engine", "ftree")
+        self.ok("up", "--topology", "fat-tree", "--hosts", "16", "--radix", "8",
+                "--engine", "ftree")
         said = json.loads(self.check("--permutations", "--json", status=0))
         self.assertEqual(said["shifts"], {"tried": 15, "flows_mean": 1.0, "flows_worst": 1})
         self.assertIsNone(json.loads(self.check("--json", status=0))["shifts"])
@@ -90,7 +93,8 @@ class Check(CliCase):
         self.assertIn(f"{ranks}:3: 'h99' is no host that the routes reach",
                       self.refused("routes", "check", "-p", "--ranks", str(ranks)))
         ranks.write_text("h0\n")
-        self.assertIn("two hosts at least", self.refused("routes", "check", "-p", "--ranks", str(ranks)))
+        self.assertIn("two hosts at least",
+                      self.refused("routes", "check", "-p", "--ranks", str(ranks)))
 
     def test_fabric_that_nobody_manages(self):
         self.ok("up", *TREE, "--sm", "none")
@@ -106,7 +110,8 @@ class Check(CliCase):
         self.ok("up", *TREE)
         self.assertRegex(self.ok("sm"), r"master +softib on leaf0, LID 5\n(?s:.*)verified +yes\n")
         self.ok("route", "clear", "leaf1", "1")
-        self.assertEqual(self.json("sm")["verified"], "no: 3 of 44 pairs lost (see softib routes check)")
+        self.assertEqual(self.json("sm")["verified"],
+                         "no: 3 of 44 pairs lost (see softib routes check)")
 
     def test_no_fabric(self):
         self.assertIn("no fabric 'default' is up", self.refused("routes", "check"))

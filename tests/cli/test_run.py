@@ -43,8 +43,9 @@ class Run(CliCase):
             self.assertEqual((done.returncode, done.stdout), (status, "out\n"))
             own, report = done.stderr.splitlines()
             report = json.loads(report)
-            self.assertEqual((own, report["status"], report["host"], report["hosts"], report["command"]),
-                             ("err", status, "h0", 4, ["sh", "-c", script]))
+            self.assertEqual(
+                (own, report["status"], report["host"], report["hosts"], report["command"]),
+                ("err", status, "h0", 4, ["sh", "-c", script]))
             self.assertRegex(report["fabric"], "^run-")
             self.assertGreater(report["seconds"], 0)
 
@@ -72,8 +73,8 @@ class Run(CliCase):
             self.assert_nothing_left()
 
     def test_background_programs_end_with_the_command(self):
-        self.assertEqual(self.status_of("--", "sh", "-c", "sleep 600 & softib exec h1 -- sleep 600 &"),
-                         0)
+        self.assertEqual(
+            self.status_of("--", "sh", "-c", "sleep 600 & softib exec h1 -- sleep 600 &"), 0)
 
     def test_stubborn_background_programs_end_too(self):
         self.assertEqual(

@@ -26,7 +26,8 @@ class Capture:
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            [self.fabric.softib, "capture", "-f", self.fabric.name, "-w", str(self.file), *self.words],
+            [self.fabric.softib, "capture", "-f", self.fabric.name, "-w", str(self.file),
+             *self.words],
             env=self.fabric.env, stderr=subprocess.PIPE, text=True)
         expect("capturing" in self.process.stderr.readline(), "softib capture does not begin")
         return self
@@ -74,6 +75,7 @@ def vcrc_is_right(packet):
 
 
 def write_bw(fabric, *words):
-    for result in fabric.pair("h1", "h0", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), *words]):
+    for result in fabric.pair(
+            "h1", "h0", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), *words]):
         result.check()
     return result.output

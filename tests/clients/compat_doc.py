@@ -10,7 +10,8 @@ from softib_test import SOURCE, read_results
 
 HEAD = """# What runs on softib
 
-Written by `make compat` (`tests/clients`); do not edit. Every line is the result of a run: unmodified
+Written by `make compat` (`tests/clients`); do not edit. Every line is the result of a run: \
+unmodified
 programs of Debian 12, each pair between two hosts of one fabric.
 
 "pass" means: both sides ended with status 0 and printed the iterations, bytes or sizes asked for.
@@ -18,7 +19,8 @@ The received bytes are checked by pyverbs, MPI and Gloo, one a page by the pingp
 perftest and ucx_perftest have no option to check them.
 """
 
-NOT_RUN = """Not run: `ibv_rc_pingpong -t -e`. After an event it takes an empty completion queue for an error
+NOT_RUN = """\
+Not run: `ibv_rc_pingpong -t -e`. After an event it takes an empty completion queue for an error
 (`poll CQ failed 2`), but the completion of its own send, which it has polled already, raised that
 event. Here a send completes at once, so it fails every time; `-t` and `-e` alone pass.
 """
@@ -70,7 +72,8 @@ def pyverbs():
     by_module = collections.defaultdict(collections.Counter)
     for case in cases:
         by_module[case["name"].split(".")[0]][case["result"]] += 1
-    verdicts = [verdict for verdict in ("pass", "skip", "fail", "crash", "timeout") if counts[verdict]]
+    verdicts = [verdict for verdict in ("pass", "skip", "fail", "crash", "timeout")
+                if counts[verdict]]
     lines = ["## pyverbs, the vendor-neutral cases", "",
              f"{counts['pass']} of {len(cases)} pass.", "",
              "| module | " + " | ".join(verdicts) + " |", "|---" * (len(verdicts) + 1) + "|"]
@@ -83,20 +86,21 @@ def pyverbs():
 
 
 def main():
-    parts = [HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"), programs("perftest", "perftest"),
-             NOT_RUN, programs("Programs that connect by rdma_cm", "rdmacm"),
-             programs("TCP programs over the fabric", "rsockets"), programs("libfabric", "libfabric"),
-             groups("Storage by iSER: tgtd, libiscsi, QEMU", "storage"),
-             groups("perftest to multicast groups", "multicast"),
-             groups("infiniband-diags", "diags"),
-             groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),
-             groups("rdma of iproute2", "rdma_tool"),
-             groups("Congestion control tools", "congestion"),
-             groups("OpenSM and osmtest", "opensm"), groups("Several subnet managers", "managers"),
-             groups("ibdmchk on our routes", "ibdmchk"), groups("Partitions and QoS", "partitions"),
-             groups("Alias GUIDs", "guids"),
-             groups("M_Key protection", "mkey"), groups("ibsim on our netlists", "ibsim"),
-             programs("UCX", "ucx"), groups("MPI over UCX", "mpi"), groups("Gloo over ibverbs", "gloo")]
+    parts = [
+        HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"), programs("perftest", "perftest"),
+        NOT_RUN, programs("Programs that connect by rdma_cm", "rdmacm"),
+        programs("TCP programs over the fabric", "rsockets"), programs("libfabric", "libfabric"),
+        groups("Storage by iSER: tgtd, libiscsi, QEMU", "storage"),
+        groups("perftest to multicast groups", "multicast"),
+        groups("infiniband-diags", "diags"),
+        groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),
+        groups("rdma of iproute2", "rdma_tool"),
+        groups("Congestion control tools", "congestion"),
+        groups("OpenSM and osmtest", "opensm"), groups("Several subnet managers", "managers"),
+        groups("ibdmchk on our routes", "ibdmchk"), groups("Partitions and QoS", "partitions"),
+        groups("Alias GUIDs", "guids"), groups("M_Key protection", "mkey"),
+        groups("ibsim on our netlists", "ibsim"),
+        programs("UCX", "ucx"), groups("MPI over UCX", "mpi"), groups("Gloo over ibverbs", "gloo")]
     (SOURCE / "docs" / "compat.md").write_text("\n".join(parts))
     print("wrote docs/compat.md")
 

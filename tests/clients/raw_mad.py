@@ -3,8 +3,10 @@
 """Sends one MAD through libibumad and ends, for what no diagnostic program does:
 
     raw_mad.py join               joins the IPoIB broadcast group and never leaves it
-    raw_mad.py pkeys LID KEY...   writes the first P_Keys of an adapter's port, behind the manager's back
-    raw_mad.py lanes LID MODIFIER VL...   writes the lanes of the service levels, as SLtoVLMappingTable
+    raw_mad.py pkeys LID KEY...   writes the first P_Keys of an adapter's port, behind the
+                                  manager's back
+    raw_mad.py lanes LID MODIFIER VL...   writes the lanes of the service levels, as
+                                          SLtoVLMappingTable
     raw_mad.py service NAME [SECONDS]     registers a service of that name, for ever or so long
     raw_mad.py subscribe          wants to hear of all that the manager reports
     raw_mad.py alias METHOD INDEX GUID    asks for an alias GUID of the own port, or gives it back
@@ -18,7 +20,8 @@ SMP_CLASS, SMP_VERSION = 1, 1
 SA_CLASS, SA_VERSION = 3, 2
 SET, DELETE = 2, 0x15
 FOR_EVER = 0xFFFFFFFF
-INFORM_INFO, PKEY_TABLE, SL_TO_VL, GUID_INFO_RECORD, SERVICE_RECORD, MC_MEMBER_RECORD = 0x03, 0x16, 0x17, 0x30, 0x31, 0x38
+INFORM_INFO, PKEY_TABLE, SL_TO_VL, GUID_INFO_RECORD, SERVICE_RECORD, MC_MEMBER_RECORD = (
+    0x03, 0x16, 0x17, 0x30, 0x31, 0x38)
 QKEY = 0x80010000
 
 
@@ -38,7 +41,8 @@ class Sender:
         self.umad.umad_get_mad.restype = ctypes.c_void_p
         self.umad.umad_size.restype = ctypes.c_size_t
         self.port = Port()
-        if self.umad.umad_init() < 0 or self.umad.umad_get_port(None, 0, ctypes.byref(self.port)) < 0:
+        if self.umad.umad_init() < 0 or self.umad.umad_get_port(
+                None, 0, ctypes.byref(self.port)) < 0:
             sys.exit("no port")
         self.portid = self.umad.umad_open_port(self.port.ca_name, self.port.portnum)
         # Both are in network order already.
@@ -47,7 +51,8 @@ class Sender:
     def ask(self, mgmt_class, version, method, attribute, modifier, rest, lid, qpn, qkey):
         """Sends the MAD. Returns the whole answer."""
         agent = self.umad.umad_register(self.portid, mgmt_class, version, 0, None)
-        header = struct.pack(">BBBBHHQHHI", 1, mgmt_class, version, method, 0, 0, 0x1234, attribute, 0, modifier)
+        header = struct.pack(">BBBBHHQHHI", 1, mgmt_class, version, method, 0, 0, 0x1234,
+                             attribute, 0, modifier)
         mad = (header + rest).ljust(256, b"\0")
         buffer = ctypes.create_string_buffer(self.umad.umad_size() + 256)
         ctypes.memmove(self.umad.umad_get_mad(buffer), mad, len(mad))
@@ -65,11 +70,13 @@ class Sender:
         return answer
 
     def smp(self, method, attribute, modifier, data, lid):
-        return self.ask(SMP_CLASS, SMP_VERSION, method, attribute, modifier, bytes(8 + 32) + data, lid, 0, 0)
+        return self.ask(SMP_CLASS, SMP_VERSION, method, attribute, modifier,
+                        bytes(8 + 32) + data, lid, 0, 0)
 
     def sa(self, method, attribute, components, record):
         head = bytes(12) + struct.pack(">QHHQ", 0, 0, 0, components)
-        return self.ask(SA_CLASS, SA_VERSION, method, attribute, 0, head + record, self.port.sm_lid, 1, QKEY)
+        return self.ask(SA_CLASS, SA_VERSION, method, attribute, 0, head + record,
+                        self.port.sm_lid, 1, QKEY)
 
 
 def join(sender):
@@ -98,16 +105,18 @@ def alias(sender, method, index, guid):
 
 def service(sender, name, lease=FOR_EVER):
     components = 0x7F  # All but the data.
-    record = struct.pack(">Q16sHHI16s64s", 0x1000000000000042, sender.own_gid, 0xFFFF, 0, int(lease), bytes(16),
-                         name.encode()) + bytes(range(64))
+    record = struct.pack(">Q16sHHI16s64s", 0x1000000000000042, sender.own_gid, 0xFFFF, 0,
+                         int(lease), bytes(16), name.encode()) + bytes(range(64))
     sender.sa(SET, SERVICE_RECORD, components, record)
 
 
 def subscribe(sender):
-    all_lids, generic, yes, all_types, all_traps, all_producers = (0xFFFF, 0), 1, 1, 0xFFFF, 0xFFFF, 0xFFFFFF
+    all_lids, generic, yes, all_types, all_traps, all_producers = (
+        (0xFFFF, 0), 1, 1, 0xFFFF, 0xFFFF, 0xFFFFFF)
     qpn, response_time = 1, 18
-    record = struct.pack(">16sHHHBBHHIBBH", bytes(16), *all_lids, 0, generic, yes, all_types, all_traps,
-                         qpn << 8 | response_time, 0, all_producers >> 16, all_producers & 0xFFFF)
+    record = struct.pack(
+        ">16sHHHBBHHIBBH", bytes(16), *all_lids, 0, generic, yes, all_types, all_traps,
+        qpn << 8 | response_time, 0, all_producers >> 16, all_producers & 0xFFFF)
     sender.sa(SET, INFORM_INFO, 0, record)
 
 

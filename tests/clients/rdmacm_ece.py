@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options of adapters' vendors, by librdmacm's calls. `serve PORT` takes a first request with some of its
-options and refuses those of a second; `ask ADDRESS PORT` makes both, and checks what it is told. Neither
-has a queue pair: librdmacm would bring its options."""
+"""Options of adapters' vendors, by librdmacm's calls. `serve PORT` takes a first request with some
+of its options and refuses those of a second; `ask ADDRESS PORT` makes both, and checks what it is
+told. Neither has a queue pair: librdmacm would bring its options."""
 
 import ctypes
 import errno
@@ -13,7 +13,8 @@ import sys
 LIBRARY = ctypes.CDLL("librdmacm.so.1", use_errno=True)
 LIBRARY.rdma_create_event_channel.restype = ctypes.c_void_p
 PS_TCP = 0x0106
-ADDR_RESOLVED, ROUTE_RESOLVED, REQUEST, RESPONSE, REJECTED, ESTABLISHED, DISCONNECTED = 0, 2, 4, 5, 8, 9, 10
+ADDR_RESOLVED, ROUTE_RESOLVED, REQUEST, RESPONSE, REJECTED, ESTABLISHED, DISCONNECTED = (
+    0, 2, 4, 5, 8, 9, 10)
 VENDOR, ASKED, GRANTED = 0x0215B3, 0x80000003, 0x00000001
 REASON_VENDOR_OPTION = 35
 TIMEOUT_MS = 5000
@@ -31,7 +32,8 @@ def new_id(channel):
 
 
 def address_of(host, port):
-    return struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton(host) + bytes(8)
+    return (struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) +
+            socket.inet_aton(host) + bytes(8))
 
 
 def expect(channel, wanted):

@@ -22,8 +22,8 @@ def gid_of(address):
 
 
 def icrc(source, destination, body, ident, source_port=PORT):
-    """Returns the ICRC of the packet from its BTH to its padding; fields that may change on the way count
-    as ones."""
+    """Returns the ICRC of the packet from its BTH to its padding; fields that may change on the way
+    count as ones."""
     total = 20 + 8 + len(body) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, total, ident, 0x4000, 0xFF, 17, 0xFFFF,
                      ipaddress.ip_address(source).packed, ipaddress.ip_address(destination).packed)
@@ -51,16 +51,18 @@ class Peer:
         datagram, (source, port) = self.socket.recvfrom(65536)
         assert port == PORT, f"from port {port}"
         body, check = datagram[:-4], datagram[-4:]
-        assert any(check == icrc(source, self.address, body, ident) for ident in range(BATCH_MAX)), (
-            f"ICRC {check.hex()} of {body[:32].hex()}...")
-        opcode, flags, pkey, qpn, _psn, qkey, source_qpn = struct.unpack(">BBHIIII", body[:BTH_DETH])
-        assert (opcode, pkey, qpn & 0xFFFFFF, qkey) == (UD_SEND_ONLY, 0xFFFF, QPN, QKEY), body[:20].hex()
+        assert any(check == icrc(source, self.address, body, ident)
+                   for ident in range(BATCH_MAX)), f"ICRC {check.hex()} of {body[:32].hex()}..."
+        opcode, flags, pkey, qpn, _psn, qkey, source_qpn = struct.unpack(
+            ">BBHIIII", body[:BTH_DETH])
+        assert (opcode, pkey, qpn & 0xFFFFFF, qkey) == (UD_SEND_ONLY, 0xFFFF, QPN, QKEY), (
+            body[:20].hex())
         pad = flags >> 4 & 3
         return body[BTH_DETH:len(body) - pad], source, source_qpn & 0xFFFFFF
 
     def send(self, address, qpn, payload, spoil=b"\0\0\0\0", ident=0):
-        """Sends a packet. `ident` is the Identification that its ICRC covers; the kernel writes 0, which
-        no receiver sees."""
+        """Sends a packet. `ident` is the Identification that its ICRC covers; the kernel writes 0,
+        which no receiver sees."""
         pad = -len(payload) % 4
         body = struct.pack(">BBHIIII", UD_SEND_ONLY, pad << 4, 0xFFFF, qpn, 0, QKEY, QPN)
         body += payload + bytes(pad)
@@ -72,9 +74,11 @@ class Peer:
         as another network stack might have it, with an Identification."""
         for size in SIZES:
             payload, address, qpn = self.receive()
-            assert payload == bytes(i * 7 % 251 for i in range(size)), f"{size} bytes: {payload[:16].hex()}"
+            assert payload == bytes(i * 7 % 251 for i in range(size)), (
+                f"{size} bytes: {payload[:16].hex()}")
             for spoil in (b"\x01\0\0\0", b"\0\0\x40\x01", b"\xff\xff\xff\xff"):
                 self.send(address, qpn, b"broken" + payload[6:], spoil)
             self.send(address, qpn, payload, ident=size % 3 * 4711)
-        program.wait_until(lambda: re.search("^done$", program.output(), re.MULTILINE), "the last answer")
+        program.wait_until(lambda: re.search("^done$", program.output(), re.MULTILINE),
+                           "the last answer")
         return f"{len(SIZES)} messages each way"

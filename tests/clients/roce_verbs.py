@@ -34,7 +34,8 @@ def main():
     attr = QPAttr(port_num=1)
     attr.qkey = QKEY
     # With attributes given, it is ready to send.
-    qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_UD, scq=send_cq, rcq=recv_cq, cap=QPCap(4, 4, 1, 1)), attr)
+    qp = QP(pd, QPInitAttr(qp_type=e.IBV_QPT_UD, scq=send_cq, rcq=recv_cq,
+                           cap=QPCap(4, 4, 1, 1)), attr)
     region = MR(pd, 2 * ROOM, e.IBV_ACCESS_LOCAL_WRITE)
     route = GlobalRoute(sgid_index=0, dgid=GID(sys.argv[1]))
     ah = AH(pd, attr=AHAttr(port_num=1, is_global=1, gr=route))
@@ -48,7 +49,8 @@ def main():
         qp.post_send(send)
         wait(send_cq)
         done = wait(recv_cq)
-        assert done.byte_len == GRH + size and done.src_qp == QPN and done.wc_flags & e.IBV_WC_GRH, done
+        assert (done.byte_len == GRH + size and done.src_qp == QPN and
+                done.wc_flags & e.IBV_WC_GRH), done
         got = region.read(GRH + size, ROOM)
         assert got[GRH:] == message, got[GRH:GRH + 16].hex()
         # The place of the GRH has the IPv4 header in its end.

@@ -22,7 +22,8 @@ def checked(result):
 
 
 def address_of(host, port):
-    return struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton(host) + bytes(8)
+    return (struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) +
+            socket.inet_aton(host) + bytes(8))
 
 
 def send(number, data, to):
@@ -32,7 +33,8 @@ def send(number, data, to):
 def receive(number):
     data, source = ctypes.create_string_buffer(8192), ctypes.create_string_buffer(16)
     length = ctypes.c_uint32(16)
-    n = checked(LIBRARY.rrecvfrom(number, data, ctypes.c_size_t(8192), 0, source, ctypes.byref(length)))
+    n = checked(
+        LIBRARY.rrecvfrom(number, data, ctypes.c_size_t(8192), 0, source, ctypes.byref(length)))
     return data.raw[:n], source.raw[:length.value]
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stream sockets over RDMA, called from Python. `serve PORT` takes connections one after the other, and does
-what the first byte of each says: sends back what follows, or ends it at once. `ask ADDRESS PORT` makes them
-and checks what a thread that sends, one that receives, and a program that never waits are told."""
+"""Stream sockets over RDMA, called from Python. `serve PORT` takes connections one after the other,
+and does what the first byte of each says: sends back what follows, or ends it at once. `ask ADDRESS
+PORT` makes them and checks what a thread that sends, one that receives, and a program that never
+waits are told."""
 
 import ctypes
 import errno
@@ -121,8 +122,8 @@ def who_only_sends_hears_of_the_end(host, port):
 
 
 def ask(host, port):
-    for case in (both_ways_at_once, there_and_back, who_waits_hears_of_the_end, who_never_waits_hears_of_the_end,
-                 who_only_sends_hears_of_the_end):
+    for case in (both_ways_at_once, there_and_back, who_waits_hears_of_the_end,
+                 who_never_waits_hears_of_the_end, who_only_sends_hears_of_the_end):
         print(case.__name__, flush=True)
         case(host, port)
     checked(LIBRARY.rclose(connection(host, port, STOP)))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ordinary TCP programs for test_rsockets.py. `serve PORT` sends back what comes, `ask ADDRESS PORT`
-compares it over four connections at once, both by asyncio; `ask_after_children ADDRESS PORT` does so
-over one, after a fork; `say TEXT PORT` tells everybody TEXT."""
+"""Ordinary TCP programs for test_rsockets.py. `serve PORT` sends back what comes, `ask ADDRESS
+PORT` compares it over four connections at once, both by asyncio; `ask_after_children ADDRESS PORT`
+does so over one, after a fork; `say TEXT PORT` tells everybody TEXT."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A machine with Linux's Soft-RoCE (rdma_rxe), emulated: Debian's kernel, and an initial file system
-made of what is installed here. Its serial line is a shell."""
+"""A machine with Linux's Soft-RoCE (rdma_rxe), emulated: Debian's kernel, and an initial file
+system made of what is installed here. Its serial line is a shell."""
 
 import gzip
 import os
@@ -39,7 +39,8 @@ while read -r line; do eval "$line"; echo {done} $?; done
 
 
 def root_with_kernel():
-    """Returns the folder with boot/ and lib/modules/ of a kernel that has rdma_rxe, and its version."""
+    """Returns the folder with boot/ and lib/modules/ of a kernel that has rdma_rxe, and its
+    version."""
     for root in filter(None, (os.environ.get("SOFTIB_GUEST_ROOT"), "/")):
         for kernel in sorted(pathlib.Path(root, "boot").glob("vmlinuz-*"), reverse=True):
             version = kernel.name.removeprefix("vmlinuz-")
@@ -108,7 +109,8 @@ class Guest:
             self.copy(tree, str(module), "/" + str(module.relative_to(self.root)))
         (tree / "modules.txt").write_text(
             "".join(f"/{module.relative_to(self.root)}\n" for module in modules))
-        (tree / "init").write_text(INIT.format(address=self.address, address6=self.address6, done=DONE))
+        (tree / "init").write_text(
+            INIT.format(address=self.address, address6=self.address6, done=DONE))
         (tree / "init").chmod(0o755)
         names = subprocess.run(["find", "."], cwd=tree, capture_output=True, check=True).stdout
         archive = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=tree, input=names,
@@ -128,7 +130,8 @@ class Guest:
         listed = subprocess.run(["/sbin/modprobe", "-d", self.root, "-S", self.version,
                                  "--show-depends", "-a", *MODULES],
                                 capture_output=True, text=True, check=True).stdout
-        return [pathlib.Path(path) for path in dict.fromkeys(re.findall(r"^insmod (\S+)", listed, re.M))]
+        return [pathlib.Path(path)
+                for path in dict.fromkeys(re.findall(r"^insmod (\S+)", listed, re.M))]
 
     def start(self, command):
         self.process.stdin.write(f"{command}\n".encode())

@@ -15,7 +15,8 @@ def expect(condition, text):
 
 
 def pingpong(fabric, server, client):
-    fabric.pair(server, client, lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-c"])
+    fabric.pair(server, client,
+                lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-c"])
 
 
 def state_of(fabric, host):
@@ -38,9 +39,10 @@ def opensm(fabric, engine, *options):
     """A sweep of OpenSM brings every port up and leaves no error in its log."""
     with tempfile.TemporaryDirectory() as scratch:
         log = pathlib.Path(scratch, "opensm.log")
-        result = fabric.run("h0", ["env", f"OSM_CACHE_DIR={scratch}", f"OSM_TMP_DIR={scratch}", "opensm", "-o", "-R",
-                                   f"{engine},no_fallback", *options, "-f", str(log), "-e", "-D", "0x03"],
-                            timeout_s=60).check()
+        result = fabric.run(
+            "h0", ["env", f"OSM_CACHE_DIR={scratch}", f"OSM_TMP_DIR={scratch}", "opensm", "-o",
+                   "-R", f"{engine},no_fallback", *options, "-f", str(log), "-e", "-D", "0x03"],
+            timeout_s=60).check()
         text = log.read_text(errors="replace")
     expect("SUBNET UP" in text, f"the subnet is not up\n{text[-3000:]}\n{result}")
     errors = [line for line in text.splitlines() if " ERR " in line]

@@ -13,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from captures import Capture, expect, icrc_is_right, packets_of, vcrc_is_right
 from softib_test import Fabric, Report, need_programs
 
-FIELDS = ("lrh.vl", "lrh.slid", "lrh.dlid", "bth.destqp", "deth.srcqp", "deth.q_key", "mad.mgmtclass", "mad.method",
-          "mad.attributeid")
+FIELDS = ("lrh.vl", "lrh.slid", "lrh.dlid", "bth.destqp", "deth.srcqp", "deth.q_key",
+          "mad.mgmtclass", "mad.method", "mad.attributeid")
 PERMISSIVE, VL15, QKEY = 0xFFFF, 15, 0x80010000
 LID_ROUTED, DIRECTED, ADMINISTRATION, PERFORMANCE = 0x01, 0x81, 0x03, 0x04
 GET, RESPONSE, NODE_INFO, PORT_COUNTERS = 0x01, 0x81, 0x0011, 0x0012
@@ -23,8 +23,8 @@ GET, RESPONSE, NODE_INFO, PORT_COUNTERS = 0x01, 0x81, 0x0011, 0x0012
 def dissected(file):
     """Returns a tuple of FIELDS for each packet, as tshark reads them."""
     words = [word for field in FIELDS for word in ("-e", f"infiniband.{field}")]
-    lines = subprocess.run(["tshark", "-r", str(file), "-T", "fields", *words], capture_output=True, text=True,
-                           check=True).stdout.splitlines()
+    lines = subprocess.run(["tshark", "-r", str(file), "-T", "fields", *words], capture_output=True,
+                           text=True, check=True).stdout.splitlines()
     return [tuple(int(value, 0) for value in line.split("\t")) for line in lines]
 
 
@@ -36,7 +36,8 @@ def captured(fabric, scratch, port, commands):
             fabric.run("h0", command).check()
     packets = list(packets_of(file))
     for i, packet in enumerate(packets):
-        expect(icrc_is_right(packet) and vcrc_is_right(packet), f"check sums of packet {i} are wrong: {packet.hex()}")
+        expect(icrc_is_right(packet) and vcrc_is_right(packet),
+               f"check sums of packet {i} are wrong: {packet.hex()}")
     found = dissected(file)
     expect(len(found) == len(packets), f"tshark sees {len(found)} of {len(packets)} packets")
     return found
@@ -49,7 +50,8 @@ def both_ways(found, lids, qp, qkey, vl, what):
 
 
 def subnet(fabric, scratch):
-    found = captured(fabric, scratch, "h0:1", [["smpquery", "nodeinfo", "2"], ["smpquery", "-D", "nodeinfo", "0,1"]])
+    found = captured(fabric, scratch, "h0:1",
+                     [["smpquery", "nodeinfo", "2"], ["smpquery", "-D", "nodeinfo", "0,1"]])
     both_ways(found, (1, 2), 0, 0, VL15, (LID_ROUTED, NODE_INFO))
     both_ways(found, (PERMISSIVE, PERMISSIVE), 0, 0, VL15, (DIRECTED, NODE_INFO))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The distribution's congestion control tools, unmodified: ibccquery reads all attributes of HCAs and
-switches, ibccquery reads back what ibccconfig writes, and a key keeps strangers out. Tools of a class that
-no node has get a clean refusal."""
+"""The distribution's congestion control tools, unmodified: ibccquery reads all attributes of HCAs
+and switches, ibccquery reads back what ibccconfig writes, and a key keeps strangers out. Tools of a
+class that no node has get a clean refusal."""
 
 import os
 import pathlib
@@ -23,7 +23,8 @@ QUERIES = [
     ("ClassPortInfo", SWITCH, [r"ClassVersion:\.+2$"]),
     ("CongestionInfo", HCA, [r"ControlTableCap:\.+2$"]),
     ("CongestionInfo", SWITCH, [r"CongestionInfo:\.+0x0000$", r"ControlTableCap:\.+0$"]),
-    ("CongestionKeyInfo", HCA, [r"CC_Key:\.+0x0+$", r"CC_KeyProtectBit:\.+0$", r"CC_KeyViolations:\.+0$"]),
+    ("CongestionKeyInfo", HCA,
+     [r"CC_Key:\.+0x0+$", r"CC_KeyProtectBit:\.+0$", r"CC_KeyViolations:\.+0$"]),
     ("CongestionKeyInfo", SWITCH, [r"CC_Key:\.+0x0+$", r"CC_KeyLeasePeriod:\.+0$"]),
     ("CongestionLog", HCA, [r"LogType:\.+2$", r"ThresholdEventCounter:\.+0$"]),
     ("CongestionLog", SWITCH, [r"LogType:\.+1$", r"LogEventsCounter:\.+0$"]),
@@ -48,8 +49,9 @@ REFUSED = [
 # What ibccconfig writes, and what ibccquery then shows.
 WRITES = [
     ("SwitchCongestionSetting", SWITCH, "0x1F 0x1E 0x3 15 8 4 1:77 6", "",
-     [r"Control_Map:\.+0x0000001f$", r"Victim_Mask:\.+0+1e$", r"Credit_Mask:\.+0+3$", r"Threshold:\.+0x0f$",
-      r"Packet_Size:\.+8$", r"CS_Threshold:\.+0x04$", r"CS_ReturnDelay:\.+0x404d$", r"Marking_Rate:\.+6$"]),
+     [r"Control_Map:\.+0x0000001f$", r"Victim_Mask:\.+0+1e$", r"Credit_Mask:\.+0+3$",
+      r"Threshold:\.+0x0f$", r"Packet_Size:\.+8$", r"CS_Threshold:\.+0x04$",
+      r"CS_ReturnDelay:\.+0x404d$", r"Marking_Rate:\.+6$"]),
     ("SwitchPortCongestionSetting", SWITCH, "3 1 1 9 10 11", "3",
      [r"Valid:\.+1$", r"Control_Type:\.+1$", r"Threshold:\.+0x09$", r"Packet_Size:\.+10$",
       r"Cong_Parm_Marking_Rate:\.+11$"]),
@@ -110,20 +112,23 @@ def key(fabric, lid, operation, arguments, lines):
     expect(stranger.status != 0, str(stranger))
     after = tool(fabric, f"ibccquery {operation} {lid}").check().output
     expect(before == after, f"a stranger changed it\n{before}\n{after}")
-    shows(fabric, f"ibccquery CongestionKeyInfo {lid}", [r"CC_Key:\.+0x0+$", r"CC_KeyProtectBit:\.+1$"])
+    shows(fabric, f"ibccquery CongestionKeyInfo {lid}",
+          [r"CC_Key:\.+0x0+$", r"CC_KeyProtectBit:\.+1$"])
     shows(fabric, f"ibccquery -c {KEY} CongestionKeyInfo {lid}",
           [rf"CC_Key:\.+{KEY}$", r"CC_KeyViolations:\.+[1-9]\d*$"])
     tool(fabric, f"ibccconfig -c {KEY} {operation} {lid} {arguments}").check()
     text = shows(fabric, f"ibccquery {operation} {lid}", lines)
     tool(fabric, f"ibccconfig -c {KEY} CongestionKeyInfo {lid} 0 0 0 0").check()
-    shows(fabric, f"ibccquery CongestionKeyInfo {lid}", [r"CC_Key:\.+0x0+$", r"CC_KeyViolations:\.+0$"])
+    shows(fabric, f"ibccquery CongestionKeyInfo {lid}",
+          [r"CC_Key:\.+0x0+$", r"CC_KeyViolations:\.+0$"])
     return text
 
 
 def time_passes(fabric, lid):
     def now():
-        return int(re.search(r"Timestamp:\.+(\d+)$", tool(fabric, f"ibccquery TI {lid}").check().output,
-                             re.MULTILINE)[1])
+        return int(re.search(
+            r"Timestamp:\.+(\d+)$", tool(fabric, f"ibccquery TI {lid}").check().output,
+            re.MULTILINE)[1])
     first, second = now(), now()
     expect((second - first) % (1 << 32) < 1 << 31 and first != second, f"{first}, then {second}")
     return f"{first}, then {second}"
@@ -136,7 +141,8 @@ def main():
     report = Report("congestion")
     with Fabric(*TREE) as fabric:
         for operation, lid, lines in QUERIES:
-            report.case("ibccquery", f"{operation} {lid}", lambda: shows(fabric, f"ibccquery {operation} {lid}", lines))
+            report.case("ibccquery", f"{operation} {lid}",
+                        lambda: shows(fabric, f"ibccquery {operation} {lid}", lines))
         for lid in (HCA, SWITCH):
             report.case("ibccquery", f"the clock of {lid}", lambda: time_passes(fabric, lid))
         for line in REFUSED:
@@ -144,11 +150,13 @@ def main():
         for operation, lid, arguments, port, lines in WRITES:
             report.case("ibccconfig", f"{operation} {lid}",
                         lambda: written(fabric, operation, lid, arguments, port, lines))
-        report.case("ibccconfig", "CongestionControlTable, second block", lambda: second_block(fabric))
-        report.case("key", "of a switch", lambda: key(fabric, SWITCH, "SwitchCongestionSetting",
-                                                      "0x10 0 0 0 0 0 0:0 99", [r"Marking_Rate:\.+99$"]))
-        report.case("key", "of an adapter", lambda: key(fabric, HCA, "CACongestionSetting", "0 0x1 9 1 1 1",
-                                                        [r"SL:\.+0\nCCTI_Timer:\.+9$"]))
+        report.case("ibccconfig", "CongestionControlTable, second block",
+                    lambda: second_block(fabric))
+        report.case("key", "of a switch", lambda: key(
+            fabric, SWITCH, "SwitchCongestionSetting", "0x10 0 0 0 0 0 0:0 99",
+            [r"Marking_Rate:\.+99$"]))
+        report.case("key", "of an adapter", lambda: key(
+            fabric, HCA, "CACongestionSetting", "0 0x1 9 1 1 1", [r"SL:\.+0\nCCTI_Timer:\.+9$"]))
     return report.finish()
 
 

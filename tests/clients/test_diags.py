@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The distribution's InfiniBand diagnostics and OpenSM, unmodified: what they find is what the fabric
-is, what they change takes effect, and the counters they read are those of the packets that passed.
-What each of them prints, to the letter, is in test_golden.py."""
+"""The distribution's InfiniBand diagnostics and OpenSM, unmodified: what they find is what the
+fabric is, what they change takes effect, and the counters they read are those of the packets that
+passed. What each of them prints, to the letter, is in test_golden.py."""
 
 import os
 import pathlib
@@ -22,8 +22,8 @@ ENGINES = ["minhop", "updn", "dnup", "ftree", "lash", "dfsssp", "nue"]
 
 
 def blocks(text):
-    """Returns the output node by node, without dates and without the vendor's ids, which a description
-    does not have."""
+    """Returns the output node by node, without dates and without the vendor's ids, which a
+    description does not have."""
     text = "\n".join(line for line in text.splitlines() if not re.match("#|vendid=|devid=", line))
     return sorted(block.strip() for block in text.split("\n\n") if block.strip())
 
@@ -38,7 +38,8 @@ def discovered(fabric):
 
 def counters_of(fabric, lid, port):
     output = fabric.run("h0", ["perfquery", "-x", str(lid), str(port)]).check().output
-    return {name: int(value) for name, value in re.findall(r"^Port(\w+):\.+(\d+)$", output, re.MULTILINE)}
+    return {name: int(value)
+            for name, value in re.findall(r"^Port(\w+):\.+(\d+)$", output, re.MULTILINE)}
 
 
 def path_ports(fabric, source, destination):
@@ -57,14 +58,16 @@ def path_ports(fabric, source, destination):
 
 
 def exact_counters(fabric, size, iterations):
-    """h3 writes to h0: requests of ceil(size/4096) packets, one acknowledgement for each message."""
+    """h3 writes to h0: requests of ceil(size/4096) packets, one acknowledgement for each
+    message."""
     packets = max(1, -(-size // 4096))
     # LRH 8, BTH 12, ICRC 4 in each packet; RETH 16 in the first; padded payload.
     request_words = packets * 6 + 4 + -(-size // 4)
     ack_words = (8 + 12 + 4 + 4) // 4
     sent = (request_words * iterations, packets * iterations)
     acked = (ack_words * iterations, iterations)
-    return counted_on_the_way(fabric, sent, acked, ["ib_write_bw", "-n", str(iterations), "-s", str(size)])
+    return counted_on_the_way(fabric, sent, acked,
+                              ["ib_write_bw", "-n", str(iterations), "-s", str(size)])
 
 
 def datagram_counters(fabric, size, iterations):
@@ -75,7 +78,8 @@ def datagram_counters(fabric, size, iterations):
 
 
 def counted_on_the_way(fabric, sent, acked, command):
-    """Checks words and packets at every port, for what a program of h3 sends to h0 and what comes back."""
+    """Checks words and packets at every port, for what a program of h3 sends to h0 and what comes
+    back."""
     forward, backward = path_ports(fabric, 4, 1), path_ports(fabric, 1, 4)
     places = {(4, 1), (1, 1), *((lid, p) for lid, a, b in forward + backward for p in (a, b))}
     before = {place: counters_of(fabric, *place) for place in places}
@@ -86,7 +90,8 @@ def counted_on_the_way(fabric, sent, acked, command):
         expected[place][at] += counts[0]
         expected[place][at + 1] += counts[1]
 
-    for hops, counts, first, last in ((forward, sent, (4, 1), (1, 1)), (backward, acked, (1, 1), (4, 1))):
+    for hops, counts, first, last in ((forward, sent, (4, 1), (1, 1)),
+                                      (backward, acked, (1, 1), (4, 1))):
         add(first, 0, counts)
         add(last, 2, counts)
         for lid, in_port, out_port in hops:
@@ -95,7 +100,8 @@ def counted_on_the_way(fabric, sent, acked, command):
     lines = []
     for place in sorted(places):
         after = counters_of(fabric, *place)
-        moved = [after[name] - before[place][name] for name in ("XmitData", "XmitPkts", "RcvData", "RcvPkts")]
+        moved = [after[name] - before[place][name]
+                 for name in ("XmitData", "XmitPkts", "RcvData", "RcvPkts")]
         lines.append(f"lid {place[0]} port {place[1]}: {moved}")
         expect(moved == expected[place], f"{lines[-1]}, expected {expected[place]}")
     return "\n".join(lines)
@@ -107,23 +113,26 @@ def all_ports(fabric):
 
 
 def multicast_counters(fabric, size, iterations):
-    """A multicast tree of three switches: every port of it counts each packet once, as a multicast packet."""
+    """A multicast tree of three switches: every port of it counts each packet once, as a multicast
+    packet."""
     words = (8 + 40 + 12 + 8 + 4) // 4 + -(-size // 4)
     before = all_ports(fabric)
-    fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p", str(port),
-                                          "-n", str(iterations), "-s", str(size)])
+    fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p",
+                                          str(port), "-n", str(iterations), "-s", str(size)])
     after = all_ports(fabric)
     lines = []
     places = {"Xmit": set(), "Rcv": set()}
     for place in sorted(before):
         for way in places:
-            moved = [after[place][way + name] - before[place][way + name] for name in ("Data", "Pkts")]
+            moved = [after[place][way + name] - before[place][way + name]
+                     for name in ("Data", "Pkts")]
             multicast = after[place][f"Multicast{way}Pkts"] - before[place][f"Multicast{way}Pkts"]
             if [*moved, multicast] == [words * iterations, iterations, iterations]:
                 places[way].add(place)
                 lines.append(f"lid {place[0]} port {place[1]}: {way} {moved}")
             else:
-                expect(moved == [0, 0] and multicast == 0, f"{place}: {way} {moved}, {multicast} of a group")
+                expect(moved == [0, 0] and multicast == 0,
+                       f"{place}: {way} {moved}, {multicast} of a group")
     # h3 sends; leaf1, a spine and leaf0 receive and send on; h0 receives, and nobody else does.
     for way, host, other in (("Xmit", 4, 1), ("Rcv", 1, 4)):
         expect((host, 1) in places[way] and (other, 1) not in places[way] and len(places[way]) == 4,
@@ -148,7 +157,8 @@ def killed_sender(fabric):
     for _ in range(3):
         before = numbers()
         port = free_port()
-        command = ["ib_send_bw", "-c", "UD", "-d", "mlx5_0", "-p", str(port), "-n", "100000000", "-s", "64"]
+        command = ["ib_send_bw", "-c", "UD", "-d", "mlx5_0", "-p", str(port), "-n",
+                   "100000000", "-s", "64"]
         server = fabric.start("h0", command)
         server.wait_until(lambda: listening(port), "listening")
         client = fabric.start("h3", [*command, "localhost"])
@@ -158,7 +168,8 @@ def killed_sender(fabric):
             program.wait(0)
         moved = [[b - a for a, b in zip(*pair)] for pair in zip(before, numbers())]
         lines.append(str(moved))
-        expect(moved[0][1] > 0 and all(m == moved[0] for m in moved), f"not the same on the way: {moved}")
+        expect(moved[0][1] > 0 and all(m == moved[0] for m in moved),
+               f"not the same on the way: {moved}")
     return "\n".join(lines)
 
 
@@ -173,7 +184,8 @@ def port_state(fabric):
 def broken_things(fabric):
     """A pulled cable and a dead switch are routed around, and LIDs stay."""
     def lids():
-        return [re.search(r"Base lid: (\d+)", fabric.run(f"h{i}", ["ibstat"]).check().output)[1] for i in range(4)]
+        return [re.search(r"Base lid: (\d+)", fabric.run(f"h{i}", ["ibstat"]).check().output)[1]
+                for i in range(4)]
     at_first = lids()
     fabric.command("link", "down", "-f", fabric.name, "leaf0", "3").check()
     pingpong(fabric, "h0", "h3")
@@ -182,7 +194,8 @@ def broken_things(fabric):
     pingpong(fabric, "h0", "h3")
     expect("spine1" not in fabric.run("h0", ["ibswitches"]).check().output, "a dead switch answers")
     fabric.command("switch", "revive", "-f", fabric.name, "spine1").check()
-    expect("spine1" in fabric.run("h0", ["ibswitches"]).check().output, "a living switch is not found")
+    expect("spine1" in fabric.run("h0", ["ibswitches"]).check().output,
+           "a living switch is not found")
     pingpong(fabric, "h0", "h3")
     expect(lids() == at_first, f"LIDs moved: {at_first} to {lids()}")
 
@@ -198,7 +211,8 @@ def many_at_once(fabric):
 
 
 def main():
-    need_programs("ibnetdiscover", "saquery", "perfquery", "opensm", "ib_send_bw", "ib_write_bw", "ibv_rc_pingpong")
+    need_programs("ibnetdiscover", "saquery", "perfquery", "opensm", "ib_send_bw", "ib_write_bw",
+                  "ibv_rc_pingpong")
     # Tools in sbin; their scripts call one another.
     os.environ["PATH"] = "/usr/sbin:/sbin:" + os.environ["PATH"]
     report = Report("diags")
@@ -207,9 +221,11 @@ def main():
         report.case("saquery", "100 at once", lambda: many_at_once(fabric))
         report.case("ibnetdiscover", "as built", lambda: discovered(fabric))
         for size, iterations in ((1, 100), (4096, 333), (65536, 1000), (100001, 50)):
-            report.case("counters", f"ib_write_bw -s {size}", lambda: exact_counters(fabric, size, iterations))
+            report.case("counters", f"ib_write_bw -s {size}",
+                        lambda: exact_counters(fabric, size, iterations))
         for size, iterations in ((1, 100), (64, 1000), (4096, 333)):
-            report.case("counters", f"ib_send_bw -c UD -s {size}", lambda: datagram_counters(fabric, size, iterations))
+            report.case("counters", f"ib_send_bw -c UD -s {size}",
+                        lambda: datagram_counters(fabric, size, iterations))
         for size, iterations in ((2, 100), (1000, 1000)):
             report.case("counters", f"ib_send_bw -c UD -g -s {size}",
                         lambda: multicast_counters(fabric, size, iterations))

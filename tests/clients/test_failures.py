@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cables and switches fail and return at random under traffic. Afterwards the routes are sound, no LID has
-changed, and programs communicate over every pair of hosts that is still connected."""
+"""Cables and switches fail and return at random under traffic. Afterwards the routes are sound, no
+LID has changed, and programs communicate over every pair of hosts that is still connected."""
 
 import pathlib
 import random
@@ -15,8 +15,8 @@ from subnet import expect
 
 FABRICS = {
     "fat tree": ("--hosts", "8", "--topology", "fat-tree", "--radix", "8", "--engine", "ftree"),
-    "torus": ("--hosts", "9", "--topology", "torus", "--dimensions", "3x3", "--hosts-per-switch", "1",
-              "--engine", "nue"),
+    "torus": ("--hosts", "9", "--topology", "torus", "--dimensions", "3x3", "--hosts-per-switch",
+              "1", "--engine", "nue"),
 }
 EVENTS = 25
 SEEDS = (1,)

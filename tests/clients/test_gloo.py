@@ -32,7 +32,8 @@ def collectives(fabric, program, ranks):
     for rank, (each, result) in enumerate(zip(started, results)):
         fabric.programs.remove(each)
         wanted = rf"^rank {rank} of {ranks}: [1-9]\d* checks, 0 wrong$"
-        if result.timed_out or result.status != 0 or not re.search(wanted, result.output, re.MULTILINE):
+        if result.timed_out or result.status != 0 or not re.search(
+                wanted, result.output, re.MULTILINE):
             raise Failure("\n".join(map(str, results)))
     for host, old in before.items():
         moved = sent(fabric, host) - old
@@ -47,7 +48,8 @@ def main():
         skip("Gloo was not found when softib was built; run 'make deps', then build again")
     with Fabric("--hosts", str(max(RANKS)), "--topology", "fat-tree", "--radix", "4") as fabric:
         for ranks in RANKS:
-            report.case("collectives", f"{ranks} ranks", lambda: collectives(fabric, program, ranks))
+            report.case("collectives", f"{ranks} ranks",
+                        lambda: collectives(fabric, program, ranks))
     return report.finish()
 
 

@@ -3,9 +3,10 @@
 """What the InfiniBand diagnostics print on one small fabric, whole and to the letter.
 
 A file of golden/ is what one command printed when a person last read it: the command and its exit
-status, then its output, stderr included. What may differ from run to run is replaced (VARIES); GUIDs,
-LIDs, routes and counters may not. "test_golden.py --update" writes the files anew: read the difference
-before it is committed, and ask of each line whether a real device or OpenSM would have said that."""
+status, then its output, stderr included. What may differ from run to run is replaced (VARIES);
+GUIDs, LIDs, routes and counters may not. "test_golden.py --update" writes the files anew: read the
+difference before it is committed, and ask of each line whether a real device or OpenSM would have
+said that."""
 
 import difflib
 import os
@@ -21,8 +22,8 @@ from subnet import expect, raw_mad, wait_state
 HERE = pathlib.Path(__file__).resolve().parent
 GOLDEN = HERE / "golden"
 
-# Two leaves with two hosts each, two spines. LIDs: h0 to h3 1 to 4, leaf0, leaf1, spine0, spine1 5 to 8.
-# Of the engines only minhop has paths from spine to spine, and so all that can be.
+# Two leaves with two hosts each, two spines. LIDs: h0 to h3 1 to 4, leaf0, leaf1, spine0, spine1 5
+# to 8. Of the engines only minhop has paths from spine to spine, and so all that can be.
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4", "--engine", "minhop")
 
 # What differs from run to run, and what to write in its place.
@@ -42,35 +43,41 @@ VARIES = [
 
 # What only looks, in any order.
 READING = [
-    "ibstat", "ibstat -p", "ibstatus", "ibaddr", "ibaddr 5", "sminfo", "ibhosts", "ibswitches", "ibnodes", "ibrouters",
-    "ibnetdiscover", "ibnetdiscover -p", "iblinkinfo", "iblinkinfo -l", "ibidsverify", "dump_fts", "dump_mfts",
-    *[f"ibqueryerrors {options}".strip() for options in ("", "--data", "--details", "--counters", "--report-port")],
+    "ibstat", "ibstat -p", "ibstatus", "ibaddr", "ibaddr 5", "sminfo", "ibhosts", "ibswitches",
+    "ibnodes", "ibrouters", "ibnetdiscover", "ibnetdiscover -p", "iblinkinfo", "iblinkinfo -l",
+    "ibidsverify", "dump_fts", "dump_mfts",
+    *[f"ibqueryerrors {options}".strip()
+      for options in ("", "--data", "--details", "--counters", "--report-port")],
     *[f"ibroute {options}" for options in ("5", "-a 5", "-M 5")],
     *[f"ibtracert {options}" for options in ("1 4", "1 5", "-n 1 4", "-m 0xc000 1 4")],
     *[f"ibportstate {options} query" for options in ("1 1", "5 0", "5 2", "8 4")],
     *[f"perfquery {options}".strip() for options in (
-        "", "-x", "-x 5 3", "-a 5", "-l -a 5", "-X", "-S", "-D", "-E", "-T", "--oprcvcounters", "--flowctlcounters",
-        "--vloppackets", "--vlopdata", "--vlxmitflowctlerrors", "--vlxmitcounters", "--swportvlcong 5 1", "--rcvcc",
-        "--slrcvfecn", "--slrcvbecn", "--xmitcc", "--vlxmittimecc", "--smplctl")],
+        "", "-x", "-x 5 3", "-a 5", "-l -a 5", "-X", "-S", "-D", "-E", "-T", "--oprcvcounters",
+        "--flowctlcounters", "--vloppackets", "--vlopdata", "--vlxmitflowctlerrors",
+        "--vlxmitcounters", "--swportvlcong 5 1", "--rcvcc", "--slrcvfecn", "--slrcvbecn",
+        "--xmitcc", "--vlxmittimecc", "--smplctl")],
     *[f"smpquery {query}" for query in (
-        "nodeinfo 1", "nodeinfo 5", "nodedesc 1", "nodedesc 5", "portinfo 1", "portinfo 5 0", "portinfo 5 1",
-        "portinfo 8 4", "pie 1", "pie 5 1", "switchinfo 1", "switchinfo 5", "pkeys 1", "pkeys 5 1", "sl2vl 1",
-        "sl2vl 5 1", "vlarb 1", "vlarb 5 1", "guidinfo 1", "mepi 1", "-D nodeinfo 0,1", "-D nodedesc 0,1,3",
-        "-c nodeinfo 5 0,3", "-G nodeinfo 0x0250f71b20000000")],
+        "nodeinfo 1", "nodeinfo 5", "nodedesc 1", "nodedesc 5", "portinfo 1", "portinfo 5 0",
+        "portinfo 5 1", "portinfo 8 4", "pie 1", "pie 5 1", "switchinfo 1", "switchinfo 5",
+        "pkeys 1", "pkeys 5 1", "sl2vl 1", "sl2vl 5 1", "vlarb 1", "vlarb 5 1", "guidinfo 1",
+        "mepi 1", "-D nodeinfo 0,1", "-D nodedesc 0,1,3", "-c nodeinfo 5 0,3",
+        "-G nodeinfo 0x0250f71b20000000")],
     # By number: NodeDescription to PortInfo, SLtoVL, VLArb, forwarding tables; one that nobody has.
     *[f"smpdump {what}" for what in (
-        "5 0x10", "-s 5 0x10", "-D 0,1 0x10", "5 0x11", "5 0x12", "5 0x14", "5 0x15 1", "5 0x17 1", "5 0x18 0x10001",
-        "5 0x19", "5 0x1b", "5 0x77")],
+        "5 0x10", "-s 5 0x10", "-D 0,1 0x10", "5 0x11", "5 0x12", "5 0x14", "5 0x15 1", "5 0x17 1",
+        "5 0x18 0x10001", "5 0x19", "5 0x1b", "5 0x77")],
     *[f"ibccquery {what}" for what in (
-        "cp 1", "ci 1", "ci 5", "ck 1", "cl 1", "cl 5", "ss 1", "ss 5", "sp 1", "sp 5", "cs 1", "cs 5", "ct 1", "ct 5",
-        "ti 1")],
+        "cp 1", "ci 1", "ci 5", "ck 1", "cl 1", "cl 5", "ss 1", "ss 5", "sp 1", "sp 5", "cs 1",
+        "cs 5", "ct 1", "ct 5", "ti 1")],
     *[f"saquery {query}" for query in (
-        "CPI", "NR", "PIR", "SL2VL", "PKTR", "--smkey 1 PKTR", "VLAR", "IIR", "LR", "SR", "PR", "MCMR", "--smkey 1 MCMR", "LFTR", "MFTR",
-        "GIR", "SWIR", "SMIR", "-p --slid 1 --dlid 4", "--src-to-dst 1:4", "-D", "-s", "-g", "-m", "--smkey 1 -m", "-L leaf0", "-O 5")],
+        "CPI", "NR", "PIR", "SL2VL", "PKTR", "--smkey 1 PKTR", "VLAR", "IIR", "LR", "SR", "PR",
+        "MCMR", "--smkey 1 MCMR", "LFTR", "MFTR", "GIR", "SWIR", "SMIR", "-p --slid 1 --dlid 4",
+        "--src-to-dst 1:4", "-D", "-s", "-g", "-m", "--smkey 1 -m", "-L leaf0", "-O 5")],
     "vendstat -N 1", "vendstat -N 5", "vendstat -w 5",
 ]
 
-# What changes something, in this order, each with a look at what became of it. A host before a colon: there.
+# What changes something, in this order, each with a look at what became of it. A host before a
+# colon: there.
 CHANGING = [
     "perfquery -r 5 3", "perfquery -R 5 4", "perfquery 5 3", "perfquery 5 4",
     "ibccconfig CongestionKeyInfo 5 0x1 0 0 0", "ibccquery ck 5",
@@ -98,21 +105,23 @@ def compare(command, result, update):
         path.write_text(now)
         return now
     expect(path.exists(), f"no {path.name}: has it been read? (--update writes it)\n{now}")
-    difference = "".join(difflib.unified_diff(path.read_text().splitlines(True), now.splitlines(True),
-                                              f"golden/{path.name}", "now"))
+    difference = "".join(difflib.unified_diff(
+        path.read_text().splitlines(True), now.splitlines(True), f"golden/{path.name}", "now"))
     expect(not difference, difference)
     return now
 
 
 def prepare(fabric):
-    """A fabric where something has happened: a cable was pulled, data and a group's packets passed, two ports
-    are in the group of all IPoIB ports, and one of them offers a service and wants to hear of everything."""
+    """A fabric where something has happened: a cable was pulled, data and a group's packets passed,
+    two ports are in the group of all IPoIB ports, and one of them offers a service and wants to
+    hear of everything."""
     fabric.command("link", "down", "-f", fabric.name, "leaf0", "3").check()
     fabric.command("link", "up", "-f", fabric.name, "leaf0", "3").check()
     wait_link(fabric, 5, 3, "Active")
-    fabric.pair("h0", "h3", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", "100", "-s", "65536"])
-    fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p", str(port),
-                                          "-n", "100", "-s", "1024"])
+    fabric.pair("h0", "h3", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n",
+                                          "100", "-s", "65536"])
+    fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p",
+                                          str(port), "-n", "100", "-s", "1024"])
     for host in ("h0", "h3"):
         raw_mad(fabric, host, "join")
     raw_mad(fabric, "h3", "service", "a service")
@@ -129,7 +138,9 @@ def wait_link(fabric, lid, port, state):
 
 def ibping(fabric):
     server = fabric.start("h3", ["ibping", "-S"])
-    server.wait_until(lambda: " 0% packet loss" in fabric.run("h0", ["ibping", "-c", "1", "4"]).output, "an answer")
+    server.wait_until(
+        lambda: " 0% packet loss" in fabric.run("h0", ["ibping", "-c", "1", "4"]).output,
+        "an answer")
     result = fabric.run("h0", ["ibping", "-c", "3", "4"])
     server.signal(15)
     server.wait()

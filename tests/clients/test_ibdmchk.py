@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""ibdmchk of ibutils, unmodified, on what `softib routes dump` writes: a checker of routes that is not
-ours must say the same as `softib routes check`.
+"""ibdmchk of ibutils, unmodified, on what `softib routes dump` writes: a checker of routes that is
+not ours must say the same as `softib routes check`.
 
-Its credit loop check knows service levels and lanes if it gets the files for them (-c, -d), so that a
-torus with datelines passes. Whatever files it gets, also those that OpenSM writes itself, this version
-(1.5.7) dies of a segmentation fault after its last line; so what it prints counts, not its status."""
+Its credit loop check knows service levels and lanes if it gets the files for them (-c, -d), so that
+a torus with datelines passes. Whatever files it gets, also those that OpenSM writes itself, this
+version (1.5.7) dies of a segmentation fault after its last line; so what it prints counts, not its
+status."""
 
 import pathlib
 import re
@@ -25,24 +26,30 @@ CUT_IN_TREE = (("leaf0", "5"), ("leaf1", "5"), ("leaf1", "6"), ("leaf3", "8"))
 CUT_IN_TORUS = (("sw0_0", "2"), ("sw2_3", "4"))
 # Name, flags, hosts, cables to pull.
 GOOD = [
-    *[(f"fat tree, {engine}", (*TREE, "--engine", engine), 32, ()) for engine in ("minhop", "updn", "ftree")],
+    *[(f"fat tree, {engine}", (*TREE, "--engine", engine), 32, ())
+      for engine in ("minhop", "updn", "ftree")],
     *[(f"degraded fat tree, {engine}", (*TREE, "--engine", engine), 32, CUT_IN_TREE)
       for engine in ("minhop", "updn", "ftree")],
     ("fat tree of three levels, ftree", (*DEEP, "--engine", "ftree"), 16, ()),
-    *[(f"torus, {engine}", (*TORUS, "--engine", engine), 25, ()) for engine in ("dor", "nue", "updn")],
-    *[(f"degraded torus, {engine}", (*TORUS, "--engine", engine), 25, CUT_IN_TORUS) for engine in ("dor", "nue")],
-    *[(f"dragonfly, {engine}", (*DRAGONFLY, "--engine", engine), 40, ()) for engine in ("dragonfly", "nue")],
-    ("dragonfly+, updn", ("--topology", "dragonfly-plus", "--hosts", "90", "--engine", "updn"), 90, ()),
+    *[(f"torus, {engine}", (*TORUS, "--engine", engine), 25, ())
+      for engine in ("dor", "nue", "updn")],
+    *[(f"degraded torus, {engine}", (*TORUS, "--engine", engine), 25, CUT_IN_TORUS)
+      for engine in ("dor", "nue")],
+    *[(f"dragonfly, {engine}", (*DRAGONFLY, "--engine", engine), 40, ())
+      for engine in ("dragonfly", "nue")],
+    ("dragonfly+, updn", ("--topology", "dragonfly-plus", "--hosts", "90", "--engine", "updn"), 90,
+     ()),
     ("HyperX, auto", ("--topology", "hyperx", "--hosts", "32"), 32, ()),
-    ("rail-optimized, ftree", ("--topology", "rail-optimized", "--hosts", "16", "--hcas", "2", "--radix", "8"), 32, ()),
+    ("rail-optimized, ftree",
+     ("--topology", "rail-optimized", "--hosts", "16", "--hcas", "2", "--radix", "8"), 32, ()),
 ]
 
 
 def ibdmchk(fabric, directory):
     """Returns what ibdmchk says about the tables that the switches hold now."""
     fabric.command("routes", "dump", "-f", fabric.name, directory).check()
-    options = ["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs", "-c", "opensm-path-sl.dump",
-               "-d", "opensm-sl2vl.dump"]
+    options = ["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs", "-c",
+               "opensm-path-sl.dump", "-d", "opensm-sl2vl.dump"]
     words = [f"{directory}/{word}" if word.startswith("opensm") else word for word in options]
     return fabric.run("h0", ["ibdmchk", *words]).output
 
@@ -81,7 +88,8 @@ def lost(fabric):
     expect(ours.status == 1 and "to h0/mlx5_0 (LID 1): no path" in ours.output, str(ours))
     with tempfile.TemporaryDirectory() as directory:
         theirs = ibdmchk(fabric, directory)
-    expect("-E- Unassigned LFT for lid:1" in theirs and "missing paths out of:992" in theirs, theirs)
+    expect("-E- Unassigned LFT for lid:1" in theirs and
+           "missing paths out of:992" in theirs, theirs)
 
 
 def multicast(fabric):
@@ -105,7 +113,8 @@ def multicast(fabric):
         for program in (client, server):
             program.signal(9)
             program.wait()
-    expect(re.search(r"Multicast Group:0x\w+ has:3 switches and:2 HCAs", theirs), f"{theirs}\n{table}")
+    expect(re.search(r"Multicast Group:0x\w+ has:3 switches and:2 HCAs", theirs),
+           f"{theirs}\n{table}")
     expect("-E-" not in theirs, f"{theirs}\n{table}")
     return table
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files for other tools: ibsim loads what softib writes, the ibnetdiscover of the distribution looks
-at the simulated fabric, and softib reads that back to the graph it began with."""
+"""Files for other tools: ibsim loads what softib writes, the ibnetdiscover of the distribution
+looks at the simulated fabric, and softib reads that back to the graph it began with."""
 
 import glob
 import json

@@ -39,7 +39,8 @@ def pingpong(fabric, server, client, program, variant):
     args = variant.split()
     if program != "ibv_xsrq_pingpong" and "-n" not in args:
         args += ["-n", str(ITERATIONS)]
-    results = fabric.pair(server, client, lambda port: [program, "-d", "mlx5_0", "-p", str(port)] + args)
+    results = fabric.pair(server, client,
+                          lambda port: [program, "-d", "mlx5_0", "-p", str(port)] + args)
     for result in results:
         check_pingpong(program, args, result)
     return "\n".join(map(str, results))
@@ -117,14 +118,16 @@ def information(report, fabric):
     case("ibv_devices", lambda: show(fabric, "h0", "ibv_devices", r"^\s+mlx5_0\s+[0-9a-f]{16}$"))
     case("ibv_devinfo", lambda: show(
         fabric, "h0", "ibv_devinfo", r"^hca_id:\s+mlx5_0", r"transport:\s+InfiniBand",
-        r"phys_port_cnt:\s+1", r"state:\s+PORT_ACTIVE \(4\)", r"active_mtu:\s+4096", r"port_lid:\s+[1-9]",
-        r"sm_lid:\s+[1-9]", r"link_layer:\s+InfiniBand"))
+        r"phys_port_cnt:\s+1", r"state:\s+PORT_ACTIVE \(4\)", r"active_mtu:\s+4096",
+        r"port_lid:\s+[1-9]", r"sm_lid:\s+[1-9]", r"link_layer:\s+InfiniBand"))
     case("ibv_devinfo -v", lambda: show(
-        fabric, "h1", "ibv_devinfo -v", r"max_qp:\s+[1-9]", r"max_mr_size:\s+0x", r"atomic_cap:\s+ATOMIC_(HCA|GLOB)",
-        r"phys_state:\s+LINK_UP \(5\)", r"GID\[ *0\]:\s+fe80:", r"active_width:\s+4X", r"active_speed:\s+\S",
+        fabric, "h1", "ibv_devinfo -v", r"max_qp:\s+[1-9]", r"max_mr_size:\s+0x",
+        r"atomic_cap:\s+ATOMIC_(HCA|GLOB)", r"phys_state:\s+LINK_UP \(5\)", r"GID\[ *0\]:\s+fe80:",
+        r"active_width:\s+4X", r"active_speed:\s+\S",
         r"rc_odp_caps:", r"SUPPORT_SEND", r"max_srq:\s+[1-9]"))
     case("ibv_devinfo -v -i 1", lambda: show(fabric, "h1", "ibv_devinfo -v -i 1", r"^\s+port:\s+1"))
-    case("ibv_devinfo -d mlx5_0", lambda: show(fabric, "h1", "ibv_devinfo -d mlx5_0", r"^hca_id:\s+mlx5_0"))
+    case("ibv_devinfo -d mlx5_0",
+         lambda: show(fabric, "h1", "ibv_devinfo -d mlx5_0", r"^hca_id:\s+mlx5_0"))
     case("ibv_devinfo -d of an unknown device", lambda: unknown_device(fabric))
     case("ibv_devinfo -l", lambda: one_device_only(fabric))
 

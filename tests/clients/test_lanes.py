@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Service levels on the packet path: the tables of the subnet manager say which lane a queue pair's
-packets take at its HCA and behind each switch, also when the tables change, and ports count by service
-level."""
+packets take at its HCA and behind each switch, also when the tables change, and ports count by
+service level."""
 
 import os
 import pathlib
@@ -23,7 +23,8 @@ BYTES, WRITES = 65536, 20
 
 def levels_and_lanes(file):
     """Returns service level and lane of all packets that programs sent."""
-    return {(packet[1] >> 4, packet[0] >> 4) for packet in packets_of(file) if packet[0] >> 4 != VL15}
+    return {(packet[1] >> 4, packet[0] >> 4)
+            for packet in packets_of(file) if packet[0] >> 4 != VL15}
 
 
 def write_with(fabric, level):
@@ -44,7 +45,8 @@ def taken(fabric, scratch):
 
 def words_by_level(fabric, flag, lid):
     text = fabric.run("h0", ["perfquery", flag, str(lid), "1"]).check().output
-    return [int(n, 0) for _, n in sorted((int(sl), n) for sl, n in re.findall(r"^\w+?DataSL(\d+):\.*(\w+)$", text, re.MULTILINE))]
+    return [int(n, 0) for _, n in sorted(
+        (int(sl), n) for sl, n in re.findall(r"^\w+?DataSL(\d+):\.*(\w+)$", text, re.MULTILINE))]
 
 
 def counted(fabric):
@@ -73,8 +75,8 @@ def dropped(fabric):
 
 
 def changed(fabric, scratch):
-    """Tables that are written without the subnet manager act at once: HCAs and switch follow what was
-    written last."""
+    """Tables that are written without the subnet manager act at once: HCAs and switch follow what
+    was written last."""
     raw_mad(fabric, "h0", "lanes", "1", "0", *["6"] * 16)
     for port, lane in (("h0:1", 6), ("sw0:2", 5)):
         file = scratch / "changed.pcap"
@@ -106,10 +108,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
         with Fabric(*FLAGS) as fabric:
-            report.case("ib_write_bw --sl", "takes the lane of its level", lambda: taken(fabric, scratch))
+            report.case("ib_write_bw --sl", "takes the lane of its level",
+                        lambda: taken(fabric, scratch))
             report.case("perfquery", "by service level", lambda: counted(fabric))
             report.case("ibv_rc_pingpong", "of a level without a lane", lambda: dropped(fabric))
-            report.case("ib_write_bw --sl", "after tables have changed", lambda: changed(fabric, scratch))
+            report.case("ib_write_bw --sl", "after tables have changed",
+                        lambda: changed(fabric, scratch))
         report.case("softib up", "--max-op-vls 1", lambda: one_lane(scratch))
     return report.finish()
 

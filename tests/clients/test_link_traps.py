@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cables of the packet path that make too many errors: the port counts them, and its manager is told by
-traps 129 (link integrity) and 131 (flow control watchdog)."""
+"""Cables of the packet path that make too many errors: the port counts them, and its manager is
+told by traps 129 (link integrity) and 131 (flow control watchdog)."""
 
 import os
 import pathlib
@@ -39,7 +39,8 @@ def traffic(fabric):
 def integrity(fabric, manager, log, switch):
     expect(counter(fabric, switch, "LocalLinkIntegrityErrors") == 0, "errors before the first")
     fault(fabric, "--corrupt", "0.01")
-    fabric.pair("h1", "h0", lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "200", "-s", "65536"])
+    fabric.pair("h1", "h0", lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n",
+                                          "200", "-s", "65536"])
     expect(counter(fabric, switch, "SymbolErrorCounter") > 8, "too few errors")
     expect(counter(fabric, switch, "LocalLinkIntegrityErrors") == 0, "good packets do not count")
     fault(fabric, "--corrupt", "0.9")
@@ -63,12 +64,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder, Fabric("--hosts", "2", "--sm", "none") as fabric:
         log, options = pathlib.Path(folder, "opensm.log"), pathlib.Path(folder, "options.conf")
         options.write_text("force_log_flush TRUE\n")
-        manager = fabric.start("h1", ["env", f"OSM_CACHE_DIR={folder}", f"OSM_TMP_DIR={folder}", "opensm",
-                                      "-F", str(options), "-f", str(log), "-e", "-D", "0x03"])
-        manager.wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(), "the subnet is up")
-        lids = dict(re.findall(r"^(0x\w+) (0x\w+) 0x\w+$", pathlib.Path(folder, "guid2lid").read_text(), re.MULTILINE))
+        manager = fabric.start(
+            "h1", ["env", f"OSM_CACHE_DIR={folder}", f"OSM_TMP_DIR={folder}", "opensm",
+                   "-F", str(options), "-f", str(log), "-e", "-D", "0x03"])
+        manager.wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(),
+                           "the subnet is up")
+        lids = dict(re.findall(r"^(0x\w+) (0x\w+) 0x\w+$",
+                               pathlib.Path(folder, "guid2lid").read_text(), re.MULTILINE))
         switch = int(lids["0x0250f71b20000000"], 16)
-        report.case("softib fault", "--corrupt: trap 129", lambda: integrity(fabric, manager, log, switch))
+        report.case("softib fault", "--corrupt: trap 129",
+                    lambda: integrity(fabric, manager, log, switch))
         report.case("softib fault", "--drop all: trap 131", lambda: silence(fabric, manager, log))
         manager.signal(15)
         manager.wait()

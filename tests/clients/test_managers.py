@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several subnet managers on one fabric: ours in the daemon, ours as programs, and the distribution's
-OpenSM. Which one is master, which takes over when the master dies, and that traffic goes on."""
+"""Several subnet managers on one fabric: ours in the daemon, ours as programs, and the
+distribution's OpenSM. Which one is master, which takes over when the master dies, and that traffic
+goes on."""
 
 import pathlib
 import re
@@ -43,7 +44,8 @@ def wait_for_master(fabric, guid):
 
 
 def wait_for_line(program, pattern):
-    program.wait_until(lambda: re.search(pattern, program.output(), re.MULTILINE), pattern, PATIENCE)
+    program.wait_until(lambda: re.search(pattern, program.output(), re.MULTILINE),
+                       pattern, PATIENCE)
 
 
 def traffic(fabric):
@@ -62,7 +64,8 @@ def opensm(fabric, host, *arguments):
 
 
 def two_of_ours(fabric):
-    """kill -9 of the master: another manager takes over, and LIDs and what programs registered stay."""
+    """kill -9 of the master: another manager takes over, and LIDs and what programs registered
+    stay."""
     first = fabric.start("h1", ["softib-sm", "--priority", "3"])
     wait_for_line(first, "^SUBNET UP")
     second = fabric.start("h2", ["softib-sm", "--priority", "1"])
@@ -103,7 +106,8 @@ def join_and_stay(fabric):
 
 
 def services(fabric):
-    """Returns the records of all services, without the rest of their leases, which changes every second."""
+    """Returns the records of all services, without the rest of their leases, which changes every
+    second."""
     output = fabric.run("h0", ["saquery", "SR"]).check().output
     leases = [int(lease, 16) for lease in re.findall(r"ServiceLease\W*0x(\w+)", output)]
     expect(all(0 < lease <= 3600 for lease in leases), output)
@@ -119,8 +123,8 @@ def register(fabric):
 
 
 def opensm_takes_over(fabric):
-    """A manager of a higher priority is started: the daemon's manager hands over. When it is killed, the
-    daemon's manager is master again."""
+    """A manager of a higher priority is started: the daemon's manager hands over. When it is
+    killed, the daemon's manager is master again."""
     expect(master(fabric) == OURS, f"{master(fabric)} is master")
     other = opensm(fabric, "h1", "-p", "5")
     took = wait_for_master(fabric, GUIDS["h1"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""M_Keys with the distribution's OpenSM and diagnostics, unmodified: OpenSM protects a fabric, and then
-tools without its key read and change what the protection level lets them."""
+"""M_Keys with the distribution's OpenSM and diagnostics, unmodified: OpenSM protects a fabric, and
+then tools without its key read and change what the protection level lets them."""
 
 import os
 import pathlib
@@ -32,8 +32,8 @@ def protect(fabric, level):
     with tempfile.TemporaryDirectory() as scratch:
         conf, log = pathlib.Path(scratch, "conf"), pathlib.Path(scratch, "log")
         conf.write_text(f"m_key {KEY}\nm_key_protection_level {level}\nm_key_lease_period 0\n")
-        fabric.run("h0", ["env", f"OSM_CACHE_DIR={scratch}", f"OSM_TMP_DIR={scratch}", "opensm", "-o", "-F",
-                          str(conf), "-f", str(log), "-e"], timeout_s=60).check()
+        fabric.run("h0", ["env", f"OSM_CACHE_DIR={scratch}", f"OSM_TMP_DIR={scratch}", "opensm",
+                          "-o", "-F", str(conf), "-f", str(log), "-e"], timeout_s=60).check()
         text = log.read_text(errors="replace")
     expect("SUBNET UP" in text, f"the subnet is not up\n{text[-3000:]}")
     errors = [line for line in text.splitlines() if " ERR " in line]
@@ -41,8 +41,8 @@ def protect(fabric, level):
 
 
 def switch_lid(fabric):
-    found = re.search(r'^Switch.*"leaf0".* lid (\d+) ', tool(fabric, f"ibnetdiscover -y {KEY}").check().output,
-                      re.MULTILINE)
+    found = re.search(r'^Switch.*"leaf0".* lid (\d+) ',
+                      tool(fabric, f"ibnetdiscover -y {KEY}").check().output, re.MULTILINE)
     expect(found, "leaf0 is not found")
     return int(found[1])
 
@@ -74,7 +74,8 @@ def changes_nothing(fabric, lid):
     before = violations(fabric, lid)
     result = tool(fabric, f"ibportstate {FAST} {lid} 2 disable")
     expect(result.status != 0, str(result))
-    expect("State: Active" in fabric.run("h1", ["ibstat"]).check().output, "a stranger took h1's link down")
+    expect("State: Active" in fabric.run("h1", ["ibstat"]).check().output,
+           "a stranger took h1's link down")
     expect(violations(fabric, lid) > before, "not counted")
     tool(fabric, f"ibportstate -y {KEY} {lid} 2 disable").check()
     expect("State: Down" in fabric.run("h1", ["ibstat"]).check().output, "the key does not help")
@@ -88,11 +89,14 @@ def main():
     report = Report("mkey")
     for level in range(4):
         with Fabric(*TREE, "--sm", "none") as fabric:
-            report.case(f"level {level}", "OpenSM protects the fabric", lambda: protect(fabric, level))
+            report.case(f"level {level}", "OpenSM protects the fabric",
+                        lambda: protect(fabric, level))
             report.case(f"level {level}", "who has the key sees all", lambda: discovers(fabric))
             lid = switch_lid(fabric)
-            report.case(f"level {level}", "strangers read, or not", lambda: reads(fabric, lid, level < 2))
-            report.case(f"level {level}", "strangers change nothing", lambda: changes_nothing(fabric, lid))
+            report.case(f"level {level}", "strangers read, or not",
+                        lambda: reads(fabric, lid, level < 2))
+            report.case(f"level {level}", "strangers change nothing",
+                        lambda: changes_nothing(fabric, lid))
     return report.finish()
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Open MPI and MPICH, unmodified, by softib mpirun: point-to-point, collectives and one-sided with
-every byte compared (examples/mpi_check.cc), over UCX and over the fabric; a rank that dies; job after
-job on one fabric."""
+every byte compared (examples/mpi_check.cc), over UCX and over the fabric; a rank that dies; job
+after job on one fabric."""
 
 import json
 import os
@@ -33,7 +33,8 @@ def check_program(mpi):
 
 
 def start(fabric, mpi, *words):
-    argv = [fabric.softib, "mpirun", "-f", fabric.name, *words[:-1], str(check_program(mpi)), *words[-1]]
+    argv = [fabric.softib, "mpirun", "-f", fabric.name, *words[:-1],
+            str(check_program(mpi)), *words[-1]]
     program = Program(argv, argv, fabric.env)
     fabric.programs.append(program)
     return program
@@ -53,16 +54,19 @@ def all_right(fabric, mpi, ranks, what=()):
 
 
 def counters(fabric, name):
-    return {host: 4 * int(fabric.run(host, ["cat", COUNTERS + name]).check().output) for host in HOSTS}
+    return {host: 4 * int(fabric.run(host, ["cat", COUNTERS + name]).check().output)
+            for host in HOSTS}
 
 
 def over_the_fabric(fabric, mpi):
-    """One rank on each host. Every rank sends 1 MiB around the ring, so every port must count that."""
+    """One rank on each host. Every rank sends 1 MiB around the ring, so every port must count
+    that."""
     before = {name: counters(fabric, name) for name in ("port_xmit_data", "port_rcv_data")}
     output = all_right(fabric, mpi, len(HOSTS))
     for name, old in before.items():
         for host, value in counters(fabric, name).items():
-            expect(value - old[host] > 1 << 20, f"{name} of {host} moved by {value - old[host]} bytes only")
+            expect(value - old[host] > 1 << 20,
+                   f"{name} of {host} moved by {value - old[host]} bytes only")
     return output
 
 
@@ -73,8 +77,8 @@ def names(fabric, mpi):
     expect(found == [(str(i), HOSTS[i % 4], HOSTS[i % 4]) for i in range(6)], output)
     output = run(fabric, mpi, "-n", "2", "--real-hostname", ["name"]).check().output
     machine = platform.node()
-    expect(len(re.findall(rf"is on {re.escape(machine)}, {re.escape(machine)}$", output, re.MULTILINE)) == 2,
-           output)
+    expect(len(re.findall(rf"is on {re.escape(machine)}, {re.escape(machine)}$", output,
+                          re.MULTILINE)) == 2, output)
     return output
 
 
@@ -93,8 +97,8 @@ def nobody_left(fabric):
 def killed_rank(fabric, mpi):
     """The whole job ends with an error, and the next job works."""
     job = start(fabric, mpi, "-n", "4", ["forever"])
-    job.wait_until(lambda: len(re.findall(r"is process", job.output())) == 4 and len(programs(fabric)) == 4,
-                   "the start of all ranks", TIMEOUT_S)
+    job.wait_until(lambda: len(re.findall(r"is process", job.output())) == 4 and
+                   len(programs(fabric)) == 4, "the start of all ranks", TIMEOUT_S)
     victim = int(re.search(r"rank 2 is process (\d+)", job.output())[1])
     os.kill(victim, signal.SIGKILL)
     result = job.wait(TIMEOUT_S)
@@ -122,12 +126,15 @@ def job_after_job(fabric, mpi, jobs):
         all_right(fabric, mpi, 2, ["brief"])
     nobody_left(fabric)
     now_descriptors, now_blocks = daemon_state(fabric)
-    expect(now_descriptors <= descriptors, f"the daemon had {descriptors} descriptors, now {now_descriptors}")
-    expect(now_blocks <= blocks + ARENA_SLACK_BLOCKS, f"the arena had {blocks} blocks, now {now_blocks}")
+    expect(now_descriptors <= descriptors,
+           f"the daemon had {descriptors} descriptors, now {now_descriptors}")
+    expect(now_blocks <= blocks + ARENA_SLACK_BLOCKS,
+           f"the arena had {blocks} blocks, now {now_blocks}")
     left = [name for name in set(os.listdir("/dev/shm")) - shared if "softib" in name]
     expect(not left, f"in /dev/shm: {left}")
     known = pathlib.Path(fabric.dir, fabric.name, "proc")
-    expect(not known.exists() or not list(known.iterdir()), f"left of programs: {list(known.iterdir())}")
+    expect(not known.exists() or not list(known.iterdir()),
+           f"left of programs: {list(known.iterdir())}")
     return f"descriptors {descriptors}, {now_descriptors}; blocks {blocks}, {now_blocks}"
 
 
@@ -139,13 +146,16 @@ def main():
         skip("no MPI was found when softib was built; run 'make deps', then build again")
     for mpi in found:
         with Fabric(*TREE) as fabric:
-            report.case(MPIS[mpi], "all checks, a rank a host, over the fabric", lambda: over_the_fabric(fabric, mpi))
+            report.case(MPIS[mpi], "all checks, a rank a host, over the fabric",
+                        lambda: over_the_fabric(fabric, mpi))
             report.case(MPIS[mpi], "the names of ranks' hosts", lambda: names(fabric, mpi))
-            report.case(MPIS[mpi], "a killed rank ends the job, not the fabric", lambda: killed_rank(fabric, mpi))
+            report.case(MPIS[mpi], "a killed rank ends the job, not the fabric",
+                        lambda: killed_rank(fabric, mpi))
             report.case(MPIS[mpi], f"{jobs} jobs leave nothing behind",
                         lambda: job_after_job(fabric, mpi, jobs))
         with Fabric("--hosts", "2", "--hcas", "2") as fabric:
-            report.case(MPIS[mpi], "two ranks a host, two adapters", lambda: all_right(fabric, mpi, 4))
+            report.case(MPIS[mpi], "two ranks a host, two adapters",
+                        lambda: all_right(fabric, mpi, 4))
     return report.finish()
 
 

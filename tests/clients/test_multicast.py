@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that join multicast groups at the SA through libibumad, and ibstat, which asks for the host's
-HCAs; all unmodified."""
+"""Programs that join multicast groups at the SA through libibumad, and ibstat, which asks for the
+host's HCAs; all unmodified."""
 
 import pathlib
 import re
@@ -82,8 +82,8 @@ def main():
                         fabric, server, client, program, variant))
             if name == THREE_HOPS[0]:
                 for spine in ("spine0", "spine1"):
-                    report.case(f"ib_send_bw, {name}", f"-c UD -g, {spine} is dead", lambda: around_a_dead_spine(
-                        fabric, server, client, spine))
+                    report.case(f"ib_send_bw, {name}", f"-c UD -g, {spine} is dead",
+                                lambda: around_a_dead_spine(fabric, server, client, spine))
     with Fabric("--hosts", "2") as fabric:
         report.case("ibstat", "all", lambda: ibstat(fabric, [], IBSTAT))
         report.case("ibstat", "-l", lambda: ibstat(fabric, ["-l"], "mlx5_0\n"))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenSM and osmtest, unmodified: OpenSM as the fabric's manager (--sm opensm), its torus-2QoS engine, and
-osmtest against our subnet administration. What else OpenSM routes is in test_diags.py."""
+"""OpenSM and osmtest, unmodified: OpenSM as the fabric's manager (--sm opensm), its torus-2QoS
+engine, and osmtest against our subnet administration. What else OpenSM routes is in
+test_diags.py."""
 
 import os
 import pathlib
@@ -16,13 +17,15 @@ from subnet import expect, opensm, pingpong
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 TORUS = ("--hosts", "25", "--topology", "torus", "--dimensions", "5x5")
 # OpenSM's tables of rates end with HDR.
-FLOWS = {"c": "Create Inventory", "a": "All Validations", "v": "Validate Inventory", "s": "Services Registration",
-         "m": "Multicast", "e": "Event Forwarding", "q": "QoS: VLArb and SLtoVL"}
+FLOWS = {"c": "Create Inventory", "a": "All Validations", "v": "Validate Inventory",
+         "s": "Services Registration", "m": "Multicast", "e": "Event Forwarding",
+         "q": "QoS: VLArb and SLtoVL"}
 
 
 def osmtest(fabric, flow, directory):
     """Flow c writes the inventory for those that follow; q writes qos.txt where it stands."""
-    words = f"cd {directory} && exec osmtest -f {flow} -i {directory}/osmtest.dat -l {directory}/osmtest-{flow}.log"
+    words = (f"cd {directory} && exec osmtest -f {flow} -i {directory}/osmtest.dat "
+             f"-l {directory}/osmtest-{flow}.log")
     result = fabric.run("h0", ["bash", "-c", words], timeout_s=120).check()
     expect(f'OSMTEST: TEST "{FLOWS[flow]}" PASS' in result.output, str(result))
     return str(result)
@@ -50,9 +53,11 @@ def managed(fabric):
     """From the first moment on, programs find active ports and a master."""
     for host in ("h1", "h3"):
         pingpong(fabric, "h0", host)
-    fabric.pair("h0", "h2", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", "100"])
+    fabric.pair("h0", "h2",
+                lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", "100"])
     result = fabric.run("h3", ["sminfo"]).check()
-    expect("sm lid 1 sm guid 0x250f71b10000000" in result.output and "SMINFO_MASTER" in result.output, str(result))
+    expect("sm lid 1 sm guid 0x250f71b10000000" in result.output and
+           "SMINFO_MASTER" in result.output, str(result))
     # Tables of many packets and of less than one: each ends with its last record.
     for kind, count in {"NR": 8, "SWIR": 4, "SMIR": 1, "MCMR": 1}.items():
         result = fabric.run("h3", ["saquery", kind]).check()
@@ -62,7 +67,8 @@ def managed(fabric):
 
 def main():
     os.environ["PATH"] = "/usr/sbin:/sbin:" + os.environ["PATH"]
-    need_programs("opensm", "osmtest", "saquery", "sminfo", "ibstat", "ib_write_bw", "ibv_rc_pingpong")
+    need_programs("opensm", "osmtest", "saquery", "sminfo", "ibstat", "ib_write_bw",
+                  "ibv_rc_pingpong")
     report = Report("opensm")
     with Fabric(*TREE, "--generation", "HDR") as fabric, tempfile.TemporaryDirectory() as directory:
         for flow, title in FLOWS.items():

@@ -12,8 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Program, Report, skip
 
 PAIRS = ["osu_latency", "osu_bw", "osu_bibw", "osu_multi_lat", "osu_mbw_mr"]
-COLLECTIVES = ["osu_allgather", "osu_allgatherv", "osu_alltoall", "osu_alltoallv", "osu_bcast", "osu_gather",
-               "osu_scatter", "osu_ibcast", "osu_ialltoall"]
+COLLECTIVES = ["osu_allgather", "osu_allgatherv", "osu_alltoall", "osu_alltoallv", "osu_bcast",
+               "osu_gather", "osu_scatter", "osu_ibcast", "osu_ialltoall"]
 # With bytes, its default, 7.4 reports wrong sums over shared memory and TCP as well.
 SUMS = ["osu_allreduce", "osu_reduce", "osu_reduce_scatter", "osu_iallreduce"]
 WITHOUT_DATA = ["osu_barrier", "osu_init"]
@@ -30,12 +30,14 @@ def find(folder, name):
 
 
 def run(fabric, folder, ranks, name, *options):
-    argv = [fabric.softib, "mpirun", "-f", fabric.name, "-n", str(ranks), str(find(folder, name)), *options]
+    argv = [fabric.softib, "mpirun", "-f", fabric.name, "-n", str(ranks),
+            str(find(folder, name)), *options]
     program = Program(argv, argv, fabric.env)
     fabric.programs.append(program)
     result = program.wait(TIMEOUT_S).check()
     fabric.programs.remove(program)
-    if not re.search(r"^[\d.]+ +[\d.]+|: [\d.]+ ms", result.output, re.MULTILINE) and name != "osu_barrier":
+    if not re.search(
+            r"^[\d.]+ +[\d.]+|: [\d.]+ ms", result.output, re.MULTILINE) and name != "osu_barrier":
         raise Failure(f"no results\n{result}")
     return result
 
@@ -58,12 +60,14 @@ def main():
     with Fabric("--hosts", "4", "--topology", "fat-tree", "--radix", "4") as fabric:
         few = ("-i", "20", "-x", "2")
         for name in PAIRS:
-            report.case("2 ranks", name, lambda: checked(fabric, folder, 2, name, *few, "-m", "1:1048576"))
+            report.case("2 ranks", name,
+                        lambda: checked(fabric, folder, 2, name, *few, "-m", "1:1048576"))
         for name in COLLECTIVES:
-            report.case("4 ranks", name, lambda: checked(fabric, folder, 4, name, *few, "-m", "4:65536"))
+            report.case("4 ranks", name,
+                        lambda: checked(fabric, folder, 4, name, *few, "-m", "4:65536"))
         for name in SUMS:
-            report.case("4 ranks", name, lambda: checked(fabric, folder, 4, name, *few, "-m", "4:65536", "-T",
-                                                         "mpi_int"))
+            report.case("4 ranks", name, lambda: checked(
+                fabric, folder, 4, name, *few, "-m", "4:65536", "-T", "mpi_int"))
         for name in WITHOUT_DATA:
             report.case("4 ranks", name, lambda: run(fabric, folder, 4, name))
         for name in ONE_SIDED:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The packet path of a live fabric: packets of programs are captured and read by tshark and by a parser of
-our own, cables lose, damage, delay and slow packets down, and programs notice nothing but the time."""
+"""The packet path of a live fabric: packets of programs are captured and read by tshark and by a
+parser of our own, cables lose, damage, delay and slow packets down, and programs notice nothing but
+the time."""
 
 import json
 import os
@@ -24,7 +25,8 @@ VL15 = 15  # A subnet manager may sweep the fabric meanwhile.
 
 def pingpong(fabric, *words):
     """A transfer whose data the receiver checks."""
-    for result in fabric.pair("h1", "h0", lambda port: ["ibv_rc_pingpong", "-c", "-d", "mlx5_0", "-p", str(port), *words]):
+    for result in fabric.pair("h1", "h0", lambda port: [
+            "ibv_rc_pingpong", "-c", "-d", "mlx5_0", "-p", str(port), *words]):
         result.check()
         expect("invalid data" not in result.output, str(result))
 
@@ -42,7 +44,8 @@ def captured(fabric, scratch):
     few = packets[:40] + packets[-40:]
     wrong = [i for i, packet in enumerate(few) if not vcrc_is_right(packet)]
     expect(not wrong, f"VCRC of packets {wrong[:10]} is wrong")
-    lines = subprocess.run(["tshark", "-r", str(file)], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(["tshark", "-r", str(file)], capture_output=True, text=True,
+                           check=True).stdout.splitlines()
     expect(len(lines) == len(packets), f"tshark sees {len(lines)} of {len(packets)} packets")
     odd = [line for line in lines if re.search("malformed|unknown|error", line, re.IGNORECASE)]
     expect(not odd, "\n".join(odd[:5]))
@@ -52,22 +55,26 @@ def captured(fabric, scratch):
 
 
 def captured_port(fabric, scratch):
-    """Captures both directions at a switch port, through a pipe, until the capture ends by itself."""
+    """Captures both directions at a switch port, through a pipe, until the capture ends by
+    itself."""
     out = scratch / "port.pcap"
     with out.open("wb") as file:
-        capture = subprocess.Popen([fabric.softib, "capture", "-f", fabric.name, "sw0:2", "-w", "-", "-c", "100"],
-                                   env=fabric.env, stdout=file, stderr=subprocess.PIPE, text=True)
+        capture = subprocess.Popen(
+            [fabric.softib, "capture", "-f", fabric.name, "sw0:2", "-w", "-", "-c", "100"],
+            env=fabric.env, stdout=file, stderr=subprocess.PIPE, text=True)
         capture.stderr.readline()
         pingpong(fabric, "-n", "200")
         said = capture.communicate(timeout=60)[1]
     expect(capture.returncode == 0, said)
-    slids = {struct.unpack_from(">H", packet, 6)[0] for packet in packets_of(out) if packet[0] >> 4 != VL15}
+    slids = {struct.unpack_from(">H", packet, 6)[0]
+             for packet in packets_of(out) if packet[0] >> 4 != VL15}
     expect(len(slids) == 2, f"from LIDs {slids}")
 
 
 def counters_of(fabric, lid, port):
     text = fabric.run("h0", ["perfquery", str(lid), str(port)]).check().output
-    return {name: int(value, 0) for name, value in re.findall(r"^(\w+):\.*(\w+)$", text, re.MULTILINE)}
+    return {name: int(value, 0)
+            for name, value in re.findall(r"^(\w+):\.*(\w+)$", text, re.MULTILINE)}
 
 
 def with_fault(fabric, words, action):
@@ -80,14 +87,16 @@ def with_fault(fabric, words, action):
 
 def lossy(fabric):
     before = counters_of(fabric, 1, 1)["PortXmitPkts"]
-    with_fault(fabric, ["--drop", "1%"], lambda: despite_loss(lambda: pingpong(fabric, "-n", "300", "-s", "65536")))
+    with_fault(fabric, ["--drop", "1%"],
+               lambda: despite_loss(lambda: pingpong(fabric, "-n", "300", "-s", "65536")))
     sent = counters_of(fabric, 1, 1)["PortXmitPkts"] - before
     expect(sent > 300 * 16 * 1.005, f"{sent} packets: nothing was sent again")
 
 
 def broken(fabric):
     before = counters_of(fabric, 1, 1)
-    with_fault(fabric, ["--corrupt", "0.01"], lambda: despite_loss(lambda: pingpong(fabric, "-n", "300", "-s", "65536")))
+    with_fault(fabric, ["--corrupt", "0.01"],
+               lambda: despite_loss(lambda: pingpong(fabric, "-n", "300", "-s", "65536")))
     after = counters_of(fabric, 1, 1)
     expect(after["PortRcvErrors"] > before["PortRcvErrors"], f"{before}\n{after}")
     expect(after["SymbolErrorCounter"] > before["SymbolErrorCounter"], f"{before}\n{after}")
@@ -111,7 +120,8 @@ def delayed(fabric):
 
 def limited(fabric):
     """A link is never faster than its rate; 100 Mb/s are 12.5 MB/s."""
-    text = with_fault(fabric, ["--rate", "100M"], lambda: write_bw(fabric, "-s", "65536", "-n", "50"))
+    text = with_fault(fabric, ["--rate", "100M"],
+                      lambda: write_bw(fabric, "-s", "65536", "-n", "50"))
     average = float(re.search(r"^ 65536\s+\d+\s+\S+\s+(\S+)", text, re.MULTILINE)[1])
     expect(average < 13, f"{average} MB/s")
 
@@ -123,9 +133,10 @@ def listed(fabric):
            {("h0/mlx5_0", 0.001, 10000), ("sw0:1", 0.001, 10000)}, str(shown))
     fabric.command("fault", "-f", fabric.name, "sw0:1", "--clear").check()
     expect("no faults" in fabric.command("fault", "-f", fabric.name).check().output, "not cleared")
-    for words, says in ((["sw0:99", "--drop", "1%"], "no cable"), (["sw0:1", "--drop", "2"], "is no part"),
-                        (["sw0:1"], "what should the cable do"), (["sw0:1", "--delay", "1h"], "is no delay"),
-                        (["--drop", "1%"], "which cable")):
+    for words, says in (
+            (["sw0:99", "--drop", "1%"], "no cable"), (["sw0:1", "--drop", "2"], "is no part"),
+            (["sw0:1"], "what should the cable do"), (["sw0:1", "--delay", "1h"], "is no delay"),
+            (["--drop", "1%"], "which cable")):
         result = fabric.command("fault", "-f", fabric.name, *words)
         expect(result.status != 0 and says in result.output, str(result))
 
@@ -185,8 +196,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
         with Fabric(*FLAGS) as fabric:
-            report.case("softib capture", "read by tshark, ICRCs by zlib", lambda: captured(fabric, scratch))
-            report.case("softib capture", "a port, to a pipe", lambda: captured_port(fabric, scratch))
+            report.case("softib capture", "read by tshark, ICRCs by zlib",
+                        lambda: captured(fabric, scratch))
+            report.case("softib capture", "a port, to a pipe",
+                        lambda: captured_port(fabric, scratch))
             report.case("softib fault", "--drop", lambda: lossy(fabric))
             report.case("softib fault", "--corrupt", lambda: broken(fabric))
             report.case("softib fault", "management packets", lambda: lossy_for_managers(fabric))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Partitions, lanes and LIDs of our subnet manager, seen by unmodified programs: tenants cannot
-communicate with each other, the tables are those that OpenSM writes, and LIDs survive the fabric."""
+communicate with each other, the tables are those that OpenSM writes, and LIDs survive the
+fabric."""
 
 import os
 import pathlib
@@ -18,8 +19,8 @@ TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 LEAF0 = 5
 GUID = ["0x0250f71b10000000", "0x0250f71b10000100", "0x0250f71b10000200", "0x0250f71b10000300"]
 
-# h0 and h2 are one tenant, h1 and h3 another; every port reaches the subnet manager, and otherwise only its
-# tenant.
+# h0 and h2 are one tenant, h1 and h3 another; every port reaches the subnet manager, and otherwise
+# only its tenant.
 TENANTS = f"""
 blue = 0x10, ipoib, mtu=5, defmember=full :   # across leaves
     {GUID[0]},
@@ -27,7 +28,8 @@ blue = 0x10, ipoib, mtu=5, defmember=full :   # across leaves
 red = 0x20 : {GUID[1]}=full, {GUID[3]}=full, {GUID[2]}=limited ;
 """
 
-# Lines that are the same in OpenSM's file and ours; `both` needs an option there, mgid lines are below.
+# Lines that are the same in OpenSM's file and ours; `both` needs an option there, mgid lines are
+# below.
 MIXED = f"""
 Default=0x7fff, ipoib : ALL, ALL_SWITCHES=full, SELF=full ;
 one=0x10 : ALL=full, {GUID[1]}=limited ;      # Here the last rule counts,
@@ -54,10 +56,12 @@ def pkeys(fabric, lid, *port):
 
 def tables(fabric):
     """Checks P_Keys in the nodes, and those that sysfs shows to programs."""
-    expected = {1: [0x7FFF, 0x8010], 2: [0x7FFF, 0x8020], 3: [0x7FFF, 0x8010, 0x0020], 4: [0x7FFF, 0x8020]}
+    expected = {1: [0x7FFF, 0x8010], 2: [0x7FFF, 0x8020], 3: [0x7FFF, 0x8010, 0x0020],
+                4: [0x7FFF, 0x8020]}
     for lid, keys in expected.items():
         expect(pkeys(fabric, lid) == keys, f"LID {lid} has {pkeys(fabric, lid)}, not {keys}")
-    expect(pkeys(fabric, LEAF0, "0") == [0xFFFF], "the manager is a full member of the default partition")
+    expect(pkeys(fabric, LEAF0, "0") == [0xFFFF],
+           "the manager is a full member of the default partition")
     expect(pkeys(fabric, LEAF0, "2") == expected[2], "the switch has what it is to enforce for h1")
     info = fabric.run("h0", ["smpquery", "portinfo", str(LEAF0), "2"]).check().output
     expect(re.search(r"PartEnforceInb:\.+1$", info, re.MULTILINE), info)
@@ -72,32 +76,35 @@ REFUSED_MAX = 8 * (MESSAGES if os.environ.get("SOFTIB_TEST_DATA_PATH") == "packe
 
 def write_bw(fabric, server, client, index):
     """ib_write_bw with the P_Key at this index of both hosts' tables: succeeds, or says why not."""
-    fabric.pair(server, client, lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", "100",
-                                              "-s", "4096", "--pkey_index", str(index)])
+    fabric.pair(server, client, lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n",
+                                              "100", "-s", "4096", "--pkey_index", str(index)])
 
 
 def refused(fabric, server, client, index):
     """The programs exchange LIDs and keys over TCP, so only the fabric keeps them apart."""
     port = free_port()
-    command = ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", str(MESSAGES), "-s", "4096", "--pkey_index",
-               str(index), "--qp-timeout", "1"]
+    command = ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", str(MESSAGES), "-s", "4096",
+               "--pkey_index", str(index), "--qp-timeout", "1"]
     waiting = fabric.start(server, command)
     waiting.wait_until(lambda: listening(port), f"listening on port {port}")
     result = fabric.run(client, [*command, "localhost"])
     waiting.signal(15)
     waiting.wait()
     expect(result.status != 0 and not result.timed_out, f"not refused\n{result}")
-    expect("Failed status 12" in result.output, str(result))  # Retries exceeded: the peer did not answer.
+    # Retries exceeded: the peer did not answer.
+    expect("Failed status 12" in result.output, str(result))
     return str(result)
 
 
 def key_violations(fabric, lid):
     output = fabric.run("h3", ["smpquery", "portinfo", str(lid)]).check().output
-    return tuple(int(re.search(rf"{key}Violations:\.+(\d+)", output)[1]) for key in ("Pkey", "Qkey"))
+    return tuple(int(re.search(rf"{key}Violations:\.+(\d+)", output)[1])
+                 for key in ("Pkey", "Qkey"))
 
 
 def limited_members(fabric):
-    """Two limited members of one partition: no switch refuses their packets, but the HCA at the end does."""
+    """Two limited members of one partition: no switch refuses their packets, but the HCA at the end
+    does."""
     before = key_violations(fabric, 1)
     said = refused(fabric, "h0", "h2", 0)
     after = key_violations(fabric, 1)
@@ -107,15 +114,18 @@ def limited_members(fabric):
 
 def constraint_errors(fabric, lid, port):
     output = fabric.run("h3", ["perfquery", str(lid), str(port)]).check().output
-    return tuple(int(re.search(rf"Port{way}ConstraintErrors:\.+(\d+)", output)[1]) for way in ("Rcv", "Xmit"))
+    return tuple(int(re.search(rf"Port{way}ConstraintErrors:\.+(\d+)", output)[1])
+                 for way in ("Rcv", "Xmit"))
 
 
 def switch_keeps_out(fabric, leaf, own, other, index):
-    """h0 has taken the P_Key of h1 into its own table, as a tenant with root could: both HCAs would accept
-    it, and the switch still does not. `own` is the P_Key that the subnet manager gave to h0."""
+    """h0 has taken the P_Key of h1 into its own table, as a tenant with root could: both HCAs would
+    accept it, and the switch still does not. `own` is the P_Key that the subnet manager gave to
+    h0."""
     before = constraint_errors(fabric, leaf, 1)
     raw_mad(fabric, "h0", "pkeys", "1", *own[:index], other)
-    shown = fabric.run("h0", ["cat", f"/sys/class/infiniband/mlx5_0/ports/1/pkeys/{index}"]).check().output
+    shown = fabric.run(
+        "h0", ["cat", f"/sys/class/infiniband/mlx5_0/ports/1/pkeys/{index}"]).check().output
     expect(shown.strip() == other, shown)
     refused(fabric, "h1", "h0", index)
     after = constraint_errors(fabric, leaf, 1)
@@ -126,12 +136,13 @@ def switch_keeps_out(fabric, leaf, own, other, index):
     expect(now[1] > after[1] and now[0] == after[0], f"{after}, {now}")
     # Datagrams vanish, and are counted one by one.
     port = free_port()
-    command = ["ib_send_bw", "-c", "UD", "-d", "mlx5_0", "-p", str(port), "-n", "100", "-s", "1024", "--pkey_index",
-               str(index)]
+    command = ["ib_send_bw", "-c", "UD", "-d", "mlx5_0", "-p", str(port), "-n", "100", "-s", "1024",
+               "--pkey_index", str(index)]
     waiting = fabric.start("h1", command)
     waiting.wait_until(lambda: listening(port), f"listening on port {port}")
     sender = fabric.start("h0", [*command, "localhost"])
-    sender.wait_until(lambda: constraint_errors(fabric, leaf, 1)[0] >= now[0] + 100, "100 datagrams are refused")
+    sender.wait_until(lambda: constraint_errors(fabric, leaf, 1)[0] >= now[0] + 100,
+                      "100 datagrams are refused")
     expect(waiting.running(), "the server has what it waits for")
     for program in (sender, waiting):
         program.signal(9)
@@ -140,17 +151,19 @@ def switch_keeps_out(fabric, leaf, own, other, index):
 
 
 def opensm_hears(report_dir):
-    """The same where OpenSM is the subnet manager: it makes the switches enforce P_Keys, and they report
-    violations to it."""
+    """The same where OpenSM is the subnet manager: it makes the switches enforce P_Keys, and they
+    report violations to it."""
     conf, log = pathlib.Path(report_dir, "tenants.conf"), pathlib.Path(report_dir, "trap.log")
     options = pathlib.Path(report_dir, "options.conf")
     options.write_text(f"force_log_flush TRUE\npartition_config_file {conf}\n")
     with Fabric(*TREE, "--sm", "none") as fabric:
-        manager = fabric.start("h3", ["env", f"OSM_CACHE_DIR={report_dir}", f"OSM_TMP_DIR={report_dir}", "opensm",
-                                      "-F", str(options), "-f", str(log), "-e", "-D", "0x03"])
-        manager.wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(), "the subnet is up")
-        lids = dict(re.findall(r"^(0x\w+) (0x\w+) 0x\w+$", pathlib.Path(report_dir, "guid2lid").read_text(),
-                               re.MULTILINE))
+        manager = fabric.start(
+            "h3", ["env", f"OSM_CACHE_DIR={report_dir}", f"OSM_TMP_DIR={report_dir}", "opensm",
+                   "-F", str(options), "-f", str(log), "-e", "-D", "0x03"])
+        manager.wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(),
+                           "the subnet is up")
+        lids = dict(re.findall(r"^(0x\w+) (0x\w+) 0x\w+$",
+                               pathlib.Path(report_dir, "guid2lid").read_text(), re.MULTILINE))
         own, leaf = int(lids[GUID[0]], 16), int(lids["0x0250f71b20000000"], 16)
         raw_mad(fabric, "h0", "pkeys", str(own), "0x7fff", "0x8020")
         before = constraint_errors(fabric, leaf, 1)
@@ -172,7 +185,8 @@ def path(fabric, host, source, destination):
 
 def paths(fabric):
     """The SA does not return a path between ports that may not communicate."""
-    for host, destination, count in ((1, 3, 1), (1, 2, 0), (1, 4, 0), (2, 4, 1), (3, 4, 1), (3, 1, 1), (2, 1, 0)):
+    for host, destination, count in ((1, 3, 1), (1, 2, 0), (1, 4, 0), (2, 4, 1), (3, 4, 1),
+                                     (3, 1, 1), (2, 1, 0)):
         found = path(fabric, f"h{host - 1}", host, destination)
         expect(found == count, f"{found} paths from LID {host} to {destination}, not {count}")
     nodes = fabric.run("h0", ["saquery", "NR"]).check().output
@@ -200,10 +214,12 @@ def same_as_opensm(report_dir):
         return found
 
     def swept(fabric):
-        fabric.run("h0", ["env", f"OSM_CACHE_DIR={report_dir}", f"OSM_TMP_DIR={report_dir}", "opensm", "-o", "-P",
-                          str(conf), "-f", f"{report_dir}/opensm.log", "-e"], timeout_s=60).check()
+        fabric.run("h0", ["env", f"OSM_CACHE_DIR={report_dir}", f"OSM_TMP_DIR={report_dir}",
+                          "opensm", "-o", "-P", str(conf), "-f", f"{report_dir}/opensm.log", "-e"],
+                   timeout_s=60).check()
         text = pathlib.Path(report_dir, "guid2lid").read_text()
-        return {guid: int(lid, 16) for guid, lid in re.findall(r"^(0x\w+) (0x\w+) 0x\w+$", text, re.MULTILINE)}
+        return {guid: int(lid, 16)
+                for guid, lid in re.findall(r"^(0x\w+) (0x\w+) 0x\w+$", text, re.MULTILINE)}
 
     def ours(fabric):
         return {**{guid: i + 1 for i, guid in enumerate(GUID)},
@@ -216,7 +232,8 @@ def same_as_opensm(report_dir):
         mine = keys_by_guid(fabric, ours)
     expect(len(theirs) == 8 and set(theirs) == set(mine), f"{theirs}\n{mine}")
     for guid, keys in theirs.items():
-        wanted = (0x7FFF, sorted([0x7FFF, *(key for key in keys[1] if key != 0xFFFF)])) if guid == GUID[0] else keys
+        wanted = ((0x7FFF, sorted([0x7FFF, *(key for key in keys[1] if key != 0xFFFF)]))
+                  if guid == GUID[0] else keys)
         expect(mine[guid] == wanted, f"{guid}: {mine[guid]}, OpenSM {wanted}")
 
 
@@ -247,18 +264,21 @@ def lanes(fabric):
     records = fabric.run("h0", ["saquery", "VLAR"]).check().output
     for lid, port in ((1, 1), (LEAF0, 3)):
         for block, vl, weight in ((1, " 3| 0|", "64| 8|"), (3, " 2| 1|", " 0| 4|")):
-            lines = rf"LID\.+{lid}\s+Port\.+{port}\s+Block\.+{block}\s+VL +:{re.escape(vl)}.*\s+Weight:{re.escape(weight)}"
+            lines = (rf"LID\.+{lid}\s+Port\.+{port}\s+Block\.+{block}\s+"
+                     rf"VL +:{re.escape(vl)}.*\s+Weight:{re.escape(weight)}")
             expect(re.search(lines, records), f"expected {lines}\n{records[:3000]}")
 
 
 def lanes_of_engine():
     """A torus is free of deadlocks only where hosts and switches agree on the lanes."""
-    with Fabric("--topology", "torus", "--dimensions", "5", "--hosts", "5", "--hosts-per-switch", "1", "--engine",
-                "dor") as fabric:
-        fabric.pair("h0", "h2", lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-c"])
+    with Fabric("--topology", "torus", "--dimensions", "5", "--hosts", "5", "--hosts-per-switch",
+                "1", "--engine", "dor") as fabric:
+        fabric.pair("h0", "h2", lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port),
+                                              "-n", "50", "-c"])
         node = fabric.run("h0", ["smpquery", "sl2vl", "1"]).check().output
         record = fabric.run("h0", ["saquery", "SL2VL", "1"]).check().output
-        # Service levels 0 and 1 are the two sides of the ring's dateline, and begin on the same lane.
+        # Service levels 0 and 1 are the two sides of the ring's dateline, and begin on the same
+        # lane.
         expect(re.search(r"out  0: \| 0\| 0\| 2\|", node), node)
         expect(re.search(r"VL: 0\| 0\| 2\|", record), record)
 
@@ -272,7 +292,8 @@ def lids_of(fabric):
 
 
 def kept_lids(report_dir):
-    """With fewer hosts, more hosts or another topology, a port that is there has the LID that it had."""
+    """With fewer hosts, more hosts or another topology, a port that is there has the LID that it
+    had."""
     file = pathlib.Path(report_dir, "lids")
     config = pathlib.Path(report_dir, "lab.toml")
     with Fabric(*TREE, "--lid-file", str(file)) as fabric:
@@ -283,10 +304,12 @@ def kept_lids(report_dir):
         out.write("rubbish\n")
     config.write_text('[sm]\nlid_file = "lids"\n')  # The file is beside the description.
     for flags in (("--hosts", "3"), ("--hosts", "6", "--topology", "fat-tree", "--radix", "4"),
-                  ("--hosts", "4", "--topology", "torus", "--dimensions", "4", "--hosts-per-switch", "1")):
+                  ("--hosts", "4", "--topology", "torus", "--dimensions", "4",
+                   "--hosts-per-switch", "1")):
         with Fabric("--config", str(config), *flags) as fabric:
             now = lids_of(fabric)
-        moved = {hex(guid): (first[guid], now[guid]) for guid in set(first) & set(now) if first[guid] != now[guid]}
+        moved = {hex(guid): (first[guid], now[guid])
+                 for guid in set(first) & set(now) if first[guid] != now[guid]}
         expect(not moved, f"{flags}: {moved}")
         expect(len(set(now.values())) == len(now), f"a LID is there twice: {now}")
     text = file.read_text()
@@ -295,7 +318,8 @@ def kept_lids(report_dir):
 
 
 def main():
-    need_programs("smpquery", "saquery", "ibnetdiscover", "opensm", "ib_write_bw", "ibv_rc_pingpong")
+    need_programs("smpquery", "saquery", "ibnetdiscover", "opensm", "ib_write_bw",
+                  "ibv_rc_pingpong")
     os.environ["PATH"] = "/usr/sbin:/sbin:" + os.environ["PATH"]
     report = Report("partitions")
     with tempfile.TemporaryDirectory() as scratch:
@@ -315,8 +339,8 @@ def main():
         report.case("opensm", "same tables", lambda: same_as_opensm(scratch))
         report.case("opensm", "hears of a tenant that tries", lambda: opensm_hears(scratch))
         report.case("softib", "bad partitions", lambda: bad_file(scratch))
-        with Fabric(*TREE, "--qos", "--max-op-vls", "3", "--high-limit", "7", "--vlarb-low", "3:64,0:8",
-                    "--vlarb-high", "2:0,1:4") as fabric:
+        with Fabric(*TREE, "--qos", "--max-op-vls", "3", "--high-limit", "7", "--vlarb-low",
+                    "3:64,0:8", "--vlarb-high", "2:0,1:4") as fabric:
             report.case("smpquery", "sl2vl, vlarb", lambda: lanes(fabric))
         report.case("smpquery", "sl2vl of dor", lanes_of_engine)
         report.case("ibnetdiscover", "LIDs stay", lambda: kept_lids(scratch))

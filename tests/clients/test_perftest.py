@@ -38,7 +38,8 @@ TABLE = [
     (SIZED, "-s 1048576", True),
     (SEND, "-c UD -s 4096", False),
     # Completion events
-    (["ib_send_bw", "ib_send_lat", "ib_read_bw", "ib_read_lat", "ib_atomic_bw", "ib_atomic_lat"], "-e", True),
+    (["ib_send_bw", "ib_send_lat", "ib_read_bw", "ib_read_lat", "ib_atomic_bw", "ib_atomic_lat"],
+     "-e", True),
     (SEND, "-e -c UC", False),
     (SEND, "-e -c UD", True),
     (SEND, "-e -c XRC", False),
@@ -152,7 +153,8 @@ def perftest(fabric, server, client, program, options):
                               lambda port: [program, "-d", "mlx5_0", "-F", "-p", str(port), *args])
     finally:
         mmap_file.unlink(missing_ok=True)
-    # Some servers print a table too, some do not: the client's table counts, for --reversed the server's.
+    # Some servers print a table too, some do not: the client's table counts, for --reversed the
+    # server's.
     shown = results["--reversed" not in args]
     wanted = expected_sizes(program, args)
     if table(shown.output) != wanted:

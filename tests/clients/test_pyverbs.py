@@ -30,8 +30,8 @@ JOBS = 2
 
 
 def unpack(directory):
-    """Returns all cases except those of one vendor; the vendors' base classes stay, because the others
-    import them."""
+    """Returns all cases except those of one vendor; the vendors' base classes stay, because the
+    others import them."""
     target = pathlib.Path(directory, "tests")
     target.mkdir()
     for source in SHIPPED.iterdir():
@@ -129,7 +129,8 @@ def main():
     write_results("pyverbs", cases)
     if args.write_expected:
         passing = sorted(case["name"] for case in cases if case["result"] == "pass")
-        EXPECTED.write_text("# Written by: test_pyverbs.py --write-expected\n" + "\n".join(passing) + "\n")
+        EXPECTED.write_text(
+            "# Written by: test_pyverbs.py --write-expected\n" + "\n".join(passing) + "\n")
     found = problems(cases)
     print("\n".join(found))
     return 1 if found else 0

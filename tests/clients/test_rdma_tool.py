@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""iproute2's rdma, unmodified: devices, links, resources of programs at work, statistics; on InfiniBand
-and Ethernet. It asks the kernel by netlink, here the daemon."""
+"""iproute2's rdma, unmodified: devices, links, resources of programs at work, statistics; on
+InfiniBand and Ethernet. It asks the kernel by netlink, here the daemon."""
 
 import json
 import pathlib
@@ -88,7 +88,8 @@ class Tool:
         shown = self.json("dev", "show")
         expect([one["ifname"] for one in shown] == DEVICES, shown)
         for index, one in enumerate(shown):
-            expect(one["ifindex"] == index and one["node_type"] == "ca" and one["fw"] == "1.0.0", one)
+            expect(
+                one["ifindex"] == index and one["node_type"] == "ca" and one["fw"] == "1.0.0", one)
             for key in ("node_guid", "sys_image_guid"):
                 expect(one[key] == self.read(f"{one['ifname']}/{key}"), one)
         expect(self.json("dev", "show", "mlx5_1")[0]["ifindex"] == 1, "mlx5_1")
@@ -137,10 +138,11 @@ class Tool:
             self.fabric.programs.remove(program)
 
     def resources(self):
-        """The objects of a program that waits for its peer: one of each kind, and only on its own device."""
+        """The objects of a program that waits for its peer: one of each kind, and only on its own
+        device."""
         before = self.json("res")
-        expect(all(one[kind] == 0 for one in before for kind in ("pd", "cq", "qp", "mr", "ctx", "srq")),
-               before)
+        expect(all(one[kind] == 0 for one in before
+                   for kind in ("pd", "cq", "qp", "mr", "ctx", "srq")), before)
         server = self.waiting_pingpong()
         try:
             counts = {one["ifname"]: one for one in self.json("res", "show")}
@@ -153,7 +155,8 @@ class Tool:
             expect(not self.json("res", "show", "qp", host="h1"), "h1 has a queue pair of h0")
             qp = self.json("res", "show", "qp", "link", "mlx5_1/1")[0]
             expect(qp["type"] == "RC" and qp["state"] == "INIT" and qp["port"] == 1, qp)
-            pd, cq, mr, ctx = (self.json("res", "show", kind)[0] for kind in ("pd", "cq", "mr", "ctx"))
+            pd, cq, mr, ctx = (self.json("res", "show", kind)[0]
+                               for kind in ("pd", "cq", "mr", "ctx"))
             expect(qp["pdn"] == pd["pdn"] == mr["pdn"] and pd["users"] == 2, (qp, pd, mr))
             expect(cq["users"] == 2 and cq["cqe"] >= 500 and cq["ctxn"] == ctx["ctxn"], (cq, ctx))
             expect(mr["mrlen"] == 4096, mr)
@@ -167,8 +170,10 @@ class Tool:
 
     def connection(self):
         """Endpoints that listen and are connected, and queue pairs that name each other."""
-        address = next(port["address"] for port in json.loads(self.fabric.command(
-            "addr", "-f", self.fabric.name, "--json").check().output)["ports"] if port["host"] == "h1")
+        address = next(
+            port["address"] for port in json.loads(self.fabric.command(
+                "addr", "-f", self.fabric.name, "--json").check().output)["ports"]
+            if port["host"] == "h1")
         port = str(free_port())
         server = self.fabric.start("h1", ["rping", "-s", "-a", address, "-p", port])
         client = None
@@ -248,7 +253,8 @@ def ethernet(report):
         def links():
             shown = tool.json("link")[0]
             expect(shown["state"] == "ACTIVE" and "lid" not in shown, shown)
-            expect(shown["netdev"] == tool.read(f"{shown['ifname']}/ports/1/gid_attrs/ndevs/0"), shown)
+            expect(shown["netdev"] == tool.read(f"{shown['ifname']}/ports/1/gid_attrs/ndevs/0"),
+                   shown)
             return shown
 
         report.case("rdma, Ethernet", "link", links)

@@ -14,23 +14,25 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, TIMEOUT_S, free_port, listening,
-                         need_programs)
+from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, TIMEOUT_S, free_port,
+                         listening, need_programs)
 
-PROGRAMS = ["rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime", "rstream",
-            "rcopy", "riostream", "udpong", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio"]
+PROGRAMS = [
+    "rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime", "rstream",
+    "rcopy", "riostream", "udpong", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio"]
 GROUPS = ["239.1.2.3", "239.1.2.4"]
 UNBUFFERED = ["stdbuf", "-oL"]
 UDADDY_PORT = 7174
 
-PERFTEST = ["ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_atomic_bw", "ib_write_lat", "ib_read_lat",
-            "ib_send_lat", "ib_atomic_lat"]
+PERFTEST = ["ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_atomic_bw", "ib_write_lat",
+            "ib_read_lat", "ib_send_lat", "ib_atomic_lat"]
 PERFTEST_OPTIONS = {"ib_send_bw": ["-c UD", "--use-srq"], "ib_send_lat": ["-c UD", "-e"],
                     "ib_write_bw": ["-q 4", "-b"]}
 QPERF = ["rc_bw", "rc_lat", "rc_bi_bw", "rc_rdma_read_bw", "rc_rdma_read_lat", "rc_rdma_write_bw",
          "rc_rdma_write_lat", "rc_rdma_write_poll_lat", "rc_fetch_add_mr", "uc_bw", "uc_lat",
          "ud_bw", "ud_lat"]
-QPERF_FAR = ["rc_bw", "rc_rdma_read_lat", "ud_lat"]  # Of those that take a second each, across three switches.
+# Of those that take a second each, across three switches.
+QPERF_FAR = ["rc_bw", "rc_rdma_read_lat", "ud_lat"]
 FIO = ["fio", "--ioengine=rdma", "--bs=64k", "--size=4m"]
 # Blocking, by rpoll, and by trying again; each message is sent back and compared.
 RSTREAM = ["-T b -T v -S 1024 -I 200 -C 10", "-T b -T v -S 1000000 -I 5 -C 10",
@@ -38,13 +40,15 @@ RSTREAM = ["-T b -T v -S 1024 -I 200 -C 10", "-T b -T v -S 1000000 -I 5 -C 10",
 # Memory of the other side, written and compared; by rpoll, waiting, trying; all sizes.
 RIOSTREAM = ["-T b -T v -S 1024 -I 20 -C 10", "-T a -T v -S 100000 -I 5 -C 4",
              "-T n -T v -S 1000000 -I 2 -C 2", "-f gid -T b -T v -S 5000 -I 5 -C 4"]
-# One way or there and back. An answer that takes over a millisecond is a trap for it: it asks again,
-# takes the late answer's number for that of its next question, and waits for ever for the other.
+# One way or there and back. An answer that takes over a millisecond is a trap for it: it asks
+# again, takes the late answer's number for that of its next question, and waits for ever for the
+# other.
 UDPONG = ["-T b -S 1000 -C 300", "-T b -T e -S 64 -C 20", "-T a -T e -S 1500 -C 20",
           "-T n -T e -S 2048 -C 20"]
 UDPONG_TRIES = 5
 UDPONG_PATIENCE_S = 10
-FIO_MESSAGES = 64  # fio does not retry if the receiver is not ready, so all receives are posted first.
+# fio does not retry if the receiver is not ready, so all receives are posted first.
+FIO_MESSAGES = 64
 
 
 def address(fabric, host, kind="address"):
@@ -82,7 +86,8 @@ def finish(fabric, server, client, server_stays=False, patience_s=TIMEOUT_S):
     return f"{client_result}\n{server_result}"
 
 
-def pair(fabric, server, client, server_argv, client_argv, server_stays=False, patience_s=TIMEOUT_S):
+def pair(fabric, server, client, server_argv, client_argv, server_stays=False,
+         patience_s=TIMEOUT_S):
     """Commands of a port, and of the server's address and a port."""
     port = free_port()
     running = start_server(fabric, server, server_argv(port), port)
@@ -107,8 +112,8 @@ def rping_persistent(fabric, server, client):
     port = free_port()
     running = start_server(fabric, server, ["rping", "-s", "-P", "-p", str(port), "-v"], port)
     for _ in range(3):
-        fabric.run(client, ["rping", "-c", "-a", address(fabric, server), "-p", str(port), "-C", "5",
-                            "-V"]).check()
+        fabric.run(client, ["rping", "-c", "-a", address(fabric, server), "-p", str(port), "-C",
+                            "5", "-V"]).check()
     running.signal(signal.SIGKILL)
     running.wait()
     fabric.programs.remove(running)
@@ -130,7 +135,8 @@ def udaddy(fabric, server, client):
 
 
 def mckey(fabric, server, client):
-    """Two groups at once, because it sleeps for seconds; the second one's sender does not listen."""
+    """Two groups at once, because it sleeps for seconds; the second one's sender does not
+    listen."""
     def command(host, group):
         return [*UNBUFFERED, "mckey", "-m", group, "-b", address(fabric, host), "-C", "20"]
 
@@ -183,15 +189,17 @@ def fio(fabric, server, client, verb):
 
 
 def fio_verify(fabric, server, client, method):
-    """The receiver finds in each message what the sender wrote into it; and something else is seen."""
+    """The receiver finds in each message what the sender wrote into it; and something else is
+    seen."""
     def exchange(sent, expected):
         port = free_port()
         running = start_server(fabric, server,
                                [*FIO, "--name=target", f"--port={port}", "--rw=read",
                                 f"--iodepth={FIO_MESSAGES}", *expected], port)
-        sender = fabric.start(client, [*FIO, "--name=source", f"--port={port}",
-                                       f"--hostname={address(fabric, server)}", "--rw=write", "--verb=send",
-                                       "--iodepth=1", "--do_verify=0", "--verify_state_save=0", *sent])
+        sender = fabric.start(
+            client, [*FIO, "--name=source", f"--port={port}",
+                     f"--hostname={address(fabric, server)}", "--rw=write", "--verb=send",
+                     "--iodepth=1", "--do_verify=0", "--verify_state_save=0", *sent])
         results = [running.wait(), sender.wait()]
         for program in (running, sender):
             fabric.programs.remove(program)
@@ -221,7 +229,8 @@ def riostream(fabric, server, client, options):
     shown = pair(fabric, server, client,
                  lambda port: [*command, "-b", at, "-p", str(port)],
                  lambda _, port: [*command, "-s", at, "-p", str(port)])
-    if "data verification failed" in shown or not re.search(r"^custom +\S+ +\d+", shown, re.MULTILINE):
+    if "data verification failed" in shown or not re.search(
+            r"^custom +\S+ +\d+", shown, re.MULTILINE):
         raise Failure(f"expected a row of results\n{shown}")
     return shown
 
@@ -249,8 +258,9 @@ def udpong(fabric, server, client, options, kind="address"):
 
 
 def datagrams(fabric, server, client):
-    """Datagrams from several senders to one and back, by their addresses, each whole and from the sender
-    that it names; datagrams that are too long or go to no socket are refused. No example does this."""
+    """Datagrams from several senders to one and back, by their addresses, each whole and from the
+    sender that it names; datagrams that are too long or go to no socket are refused. No example
+    does this."""
     program = pathlib.Path(__file__).with_name("rsocket_datagrams.py")
     port = free_port()
     running = start_server(fabric, server, [sys.executable, str(program), "serve", str(port), "40"],
@@ -335,9 +345,11 @@ def killed(fabric, server, client, victim_is_server):
     """A program whose peer dies gets a disconnect event."""
     port = free_port()
     to = address(fabric, server)
-    running = start_server(fabric, server,
-                           [*UNBUFFERED, "rping", "-s", "-a", to, "-p", str(port), "-v", "-d"], port)
-    asking = fabric.start(client, [*UNBUFFERED, "rping", "-c", "-a", to, "-p", str(port), "-v", "-d"])
+    running = start_server(
+        fabric, server,
+        [*UNBUFFERED, "rping", "-s", "-a", to, "-p", str(port), "-v", "-d"], port)
+    asking = fabric.start(client,
+                          [*UNBUFFERED, "rping", "-c", "-a", to, "-p", str(port), "-v", "-d"])
     victim, survivor = (running, asking) if victim_is_server else (asking, running)
     survivor.wait_until(lambda: "ping data" in survivor.output(), "the first ping")
     victim.signal(signal.SIGKILL)
@@ -407,7 +419,8 @@ def main():
             every = report.args.all or hops == ONE_HOP[0]
             for title, action in CASES if every else []:
                 report.case(hops, title, lambda: action(fabric, server, client))
-            report.case(hops, "qperf -cm1", lambda: qperf(fabric, server, client, QPERF if every else QPERF_FAR))
+            report.case(hops, "qperf -cm1",
+                        lambda: qperf(fabric, server, client, QPERF if every else QPERF_FAR))
             for program in PERFTEST:
                 for options in ["", *(PERFTEST_OPTIONS.get(program, []) if every else [])]:
                     report.case(hops, f"{program} -R {options}".strip(),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """HCAs on Ethernet: unmodified programs over RoCEv2, in UDP datagrams on the loopback interface. A
-peer that is nothing but a Python socket sees what is on the wire and computes the check sum anew."""
+peer that is nothing but a Python socket sees what is on the wire and computes the check sum
+anew."""
 
 import pathlib
 import random
@@ -26,10 +27,11 @@ PINGPONGS = {
     "ibv_srq_pingpong": ["-c"],
     "ibv_xsrq_pingpong": [""],
 }
-PERFTEST = ["ib_write_bw -s 65536 -n 500", "ib_write_bw -b -n 200", "ib_write_bw -q 4 -n 200",
-            "ib_send_bw -n 500", "ib_send_bw -c UD -n 200 -s 1024", "ib_send_bw -c UC -n 200",
-            "ib_send_bw -e -n 200", "ib_read_bw -n 500", "ib_atomic_bw -n 200", "ib_write_lat -n 200",
-            "ib_send_lat -n 200", "ib_read_lat -n 200", "ib_atomic_lat -n 200"]
+PERFTEST = [
+    "ib_write_bw -s 65536 -n 500", "ib_write_bw -b -n 200", "ib_write_bw -q 4 -n 200",
+    "ib_send_bw -n 500", "ib_send_bw -c UD -n 200 -s 1024", "ib_send_bw -c UC -n 200",
+    "ib_send_bw -e -n 200", "ib_read_bw -n 500", "ib_atomic_bw -n 200", "ib_write_lat -n 200",
+    "ib_send_lat -n 200", "ib_read_lat -n 200", "ib_atomic_lat -n 200"]
 
 
 def expect(good, text):
@@ -39,7 +41,8 @@ def expect(good, text):
 
 def pingpong(fabric, program, variant):
     args = variant.split()
-    results = fabric.pair("h0", "h1", lambda port: [program, *DEVICE, "-p", str(port), "-g", "0", *args])
+    results = fabric.pair("h0", "h1",
+                          lambda port: [program, *DEVICE, "-p", str(port), "-g", "0", *args])
     for result in results:
         good = "success" if program == "ibv_xsrq_pingpong" else r"^\d+ iters in "
         expect(re.search(good, result.output, re.MULTILINE), str(result))
@@ -49,8 +52,8 @@ def pingpong(fabric, program, variant):
 
 def perftest(fabric, command):
     program, *args = command.split()
-    results = fabric.pair("h0", "h1", lambda port: [program, *DEVICE, "-p", str(port), "-x", "0", "-F",
-                                                    *args])
+    results = fabric.pair("h0", "h1",
+                          lambda port: [program, *DEVICE, "-p", str(port), "-x", "0", "-F", *args])
     expect("Link type       : Ethernet" in results[1].output, str(results[1]))
     return str(results[1])
 
@@ -59,8 +62,8 @@ def ucx(fabric, transport):
     """UCX compares the address that a datagram came to with its own, by the kind of packet that the
     completion tells. It needs no variable."""
     results = fabric.pair("h0", "h1", lambda port: [
-        "env", f"UCX_TLS={transport},self", "ucx_perftest", "-f", "-n", "200", "-w", "20", "-p", str(port), "-t",
-        "tag_lat"])
+        "env", f"UCX_TLS={transport},self", "ucx_perftest", "-f", "-n", "200", "-w", "20", "-p",
+        str(port), "-t", "tag_lat"])
     for result in results:
         expect("UCX  ERROR" not in result.output and "UCX  WARN" not in result.output, str(result))
     expect(re.search(r"^ +200( +[\d.]+){3,7} *$", results[1].output, re.MULTILINE), str(results[1]))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unmodified TCP programs with their connections over the fabric (softib exec --rsockets): what they send
-arrives, and crosses the fabric. Connections to addresses that are not on the fabric, or that have no
-listener there, stay those of the kernel."""
+"""Unmodified TCP programs with their connections over the fabric (softib exec --rsockets): what
+they send arrives, and crosses the fabric. Connections to addresses that are not on the fabric, or
+that have no listener there, stay those of the kernel."""
 
 import pathlib
 import random
@@ -11,7 +11,8 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port, listening, need_programs
+from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port, listening,
+                         need_programs)
 from subnet import expect
 from test_rdmacm import address, listens
 
@@ -79,8 +80,8 @@ def http(fabric, server, client, server_rsockets=True, client_rsockets=True):
                                 str(files.source.parent)], port, server_rsockets)
         before = received_bytes(fabric, client)
         url = f"http://{address(fabric, server)}:{port}/{files.source.name}"
-        result = finish(fabric, start(fabric, client, ["curl", "-sSf", "-o", str(files.target), url],
-                                      client_rsockets))
+        result = finish(fabric, start(
+            fabric, client, ["curl", "-sSf", "-o", str(files.target), url], client_rsockets))
         files.compare()
         came = received_bytes(fabric, client) - before
         end(fabric, running)
@@ -95,10 +96,11 @@ def netcat(fabric, server, client):
     """The end of both directions is seen: the server ends when the client has sent all."""
     port = free_port()
     with Files(fabric) as files:
-        running = start_server(fabric, server, ["sh", "-c", f"exec nc -l {port} > {files.target}"], port)
+        running = start_server(fabric, server,
+                               ["sh", "-c", f"exec nc -l {port} > {files.target}"], port)
         before = received_bytes(fabric, server)
-        finish(fabric, start(fabric, client, ["sh", "-c", f"exec nc -N {address(fabric, server)} {port} "
-                                                          f"< {files.source}"]))
+        finish(fabric, start(fabric, client, [
+            "sh", "-c", f"exec nc -N {address(fabric, server)} {port} < {files.source}"]))
         result = finish(fabric, running)
         files.compare()
         expect(received_bytes(fabric, server) - before >= SIZE, "it did not come over the fabric")
@@ -110,8 +112,9 @@ def iperf(fabric, server, client):
     port = free_port()
     running = start_server(fabric, server, ["iperf3", "-s", "-1", "-p", str(port)], port)
     before = received_bytes(fabric, server)
-    result = finish(fabric, start(fabric, client, ["iperf3", "-c", address(fabric, server), "-p", str(port),
-                                                   "-n", "64M", "-P", "2", "--bidir"]))
+    result = finish(fabric, start(fabric, client, [
+        "iperf3", "-c", address(fabric, server), "-p", str(port), "-n", "64M", "-P", "2",
+        "--bidir"]))
     finish(fabric, running)
     expect(re.search(r"receiver", result.output) is not None, f"no results\n{result}")
     expect(received_bytes(fabric, server) - before >= 4 << 20, "it did not come over the fabric")
@@ -126,7 +129,8 @@ def asyncio_echo(fabric, server, client):
     result = finish(fabric, start(fabric, client, [sys.executable, str(PROBE), "ask",
                                                    address(fabric, server), str(port)]))
     end(fabric, running)
-    expect(received_bytes(fabric, server) - before >= 4 * 300_000, "it did not come over the fabric")
+    expect(received_bytes(fabric, server) - before >= 4 * 300_000,
+           "it did not come over the fabric")
     return result
 
 
@@ -142,10 +146,12 @@ def children(fabric, server, client):
 def same_port_on_two_hosts(fabric, server, client):
     """A TCP port exists once on the machine, and once for each host on the fabric."""
     port = free_port()
-    servers = [start_server(fabric, host, [sys.executable, str(PROBE), "say", host, str(port)], port)
-               for host in (server, client)]
+    servers = [
+        start_server(fabric, host, [sys.executable, str(PROBE), "say", host, str(port)], port)
+        for host in (server, client)]
     for host in (server, client):
-        result = finish(fabric, start(fabric, client, ["nc", "-d", address(fabric, host), str(port)]))
+        result = finish(fabric,
+                        start(fabric, client, ["nc", "-d", address(fabric, host), str(port)]))
         expect(result.output.strip() == host, f"{host} answered {result.output!r}")
     end(fabric, *servers)
 
@@ -159,8 +165,10 @@ def nobody_listens(fabric, server, client):
 
 CASES = [
     ("curl from http.server", http),
-    ("curl from http.server, which does not use the fabric", lambda *where: http(*where, False, True)),
-    ("curl, which does not use the fabric, from http.server", lambda *where: http(*where, True, False)),
+    ("curl from http.server, which does not use the fabric",
+     lambda *where: http(*where, False, True)),
+    ("curl, which does not use the fabric, from http.server",
+     lambda *where: http(*where, True, False)),
     ("nc", netcat),
     ("iperf3 --bidir", iperf),
     ("asyncio, by epoll", asyncio_echo),

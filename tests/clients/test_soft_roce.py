@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux's own Soft-RoCE as the peer of our HCA on Ethernet: a kernel in an emulated machine, on a TAP
-device in a network namespace of the test's own. Programs on both sides are unmodified."""
+"""Linux's own Soft-RoCE as the peer of our HCA on Ethernet: a kernel in an emulated machine, on a
+TAP device in a network namespace of the test's own. Programs on both sides are unmodified."""
 
 import ipaddress
 import os
@@ -34,7 +34,8 @@ def enter_namespace():
         return
     if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode != 0:
         skip("user and network namespaces are not allowed here")
-    os.execvpe("unshare", ["unshare", "-Urn", sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
+    os.execvpe("unshare", ["unshare", "-Urn", sys.executable, *sys.argv],
+               {**os.environ, INSIDE: "1"})
 
 
 def make_network():
@@ -101,16 +102,17 @@ def main():
     if shutil.which("modprobe", path="/sbin:/usr/sbin") is None:
         skip("not installed: kmod; run 'make deps'")
     if root_with_kernel() is None:
-        skip("no kernel with rdma_rxe: install linux-image-amd64, or unpack the package somewhere and "
-             "set SOFTIB_GUEST_ROOT")
+        skip("no kernel with rdma_rxe: install linux-image-amd64, or unpack the package "
+             "somewhere and set SOFTIB_GUEST_ROOT")
     enter_namespace()
     make_network()
     report = Report("soft_roce")
     with (Guest(TAP, GUEST, GUEST6) as guest,
           Fabric("--hosts", "2", "--link-layer", "ethernet", "--roce-addresses",
                  f"{HOST}=h0,{HOST6}=h1") as fabric):
-        for family, host, address, commands_of in (("IPv4", "h0", GUEST, PINGPONGS + PERFTEST),
-                                                   ("IPv6", "h1", GUEST6, PINGPONGS + PERFTEST[:2])):
+        for family, host, address, commands_of in (
+                ("IPv4", "h0", GUEST, PINGPONGS + PERFTEST),
+                ("IPv6", "h1", GUEST6, PINGPONGS + PERFTEST[:2])):
             gid = gid_index(guest, address)
             for command in commands_of:
                 report.case(f"{family}, Soft-RoCE is the client", command,

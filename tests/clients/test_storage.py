@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""iSCSI by RDMA (iSER), in user space on both sides: tgtd serves files on one host, libiscsi's programs
-and QEMU's tools write and read them from others. Every byte is compared: with what was written, and
-with what is in the target's file."""
+"""iSCSI by RDMA (iSER), in user space on both sides: tgtd serves files on one host, libiscsi's
+programs and QEMU's tools write and read them from others. Every byte is compared: with what was
+written, and with what is in the target's file."""
 
 import contextlib
 import glob
@@ -16,8 +16,8 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Report, THREE_HOPS, free_port, need_programs, skip
 
-PROGRAMS = ["tgtd", "tgtadm", "iscsi-inq", "iscsi-readcapacity16", "iscsi-perf", "iscsi-test-cu", "qemu-img",
-            "qemu-io"]
+PROGRAMS = ["tgtd", "tgtadm", "iscsi-inq", "iscsi-readcapacity16", "iscsi-perf", "iscsi-test-cu",
+            "qemu-img", "qemu-io"]
 SERVER, NEAR, FAR = "h0", "h1", "h3"  # One host is one switch away, the other three.
 ADDRESS = "127.55.0.1"
 TARGET = "iqn.2026-11.softib:disk"
@@ -26,8 +26,8 @@ DISK_BYTES = 16 << 20
 LUNS = (1, 2)
 COMMAND_BYTES_MAX = 256 << 10  # Limits of libiscsi over RDMA: beyond them it crashes.
 # Those that log in once and have few requests at a time; see docs/guide/storage.md for the others.
-SUITES = ["Read6", "Read12", "Read16", "Write12", "Write16", "WriteVerify16", "Verify16", "OrWrite", "WriteSame10",
-          "ReadCapacity16"]
+SUITES = ["Read6", "Read12", "Read16", "Write12", "Write16", "WriteVerify16", "Verify16", "OrWrite",
+          "WriteSame10", "ReadCapacity16"]
 
 
 def initiator(host):
@@ -44,11 +44,13 @@ class Target:
         # Its port on the fabric is the host's own; that of TCP must be free on the machine.
         self.server = fabric.start(SERVER, ["tgtd", "-f", "--iser", "pool_sz_mb=128", "--iscsi",
                                             f"portal=127.0.0.1:{free_port()}"], self.env)
-        self.server.wait_until(lambda: self.ask("--mode", "sys", "--op", "show").status == 0, "an answer to tgtadm")
+        self.server.wait_until(lambda: self.ask("--mode", "sys", "--op", "show").status == 0,
+                               "an answer to tgtadm")
         self.ask("--mode", "target", "--op", "new", "--tid", "1", "-T", TARGET).check()
         for lun, path in self.files.items():
             path.write_bytes(bytes(DISK_BYTES))
-            self.ask("--mode", "logicalunit", "--op", "new", "--tid", "1", "--lun", str(lun), "-b", str(path)).check()
+            self.ask("--mode", "logicalunit", "--op", "new", "--tid", "1", "--lun", str(lun), "-b",
+                     str(path)).check()
         # It wants to know the address and the name of each initiator.
         self.ask("--mode", "target", "--op", "bind", "--tid", "1", "-I", "ALL").check()
         for name in (initiator(NEAR), initiator(FAR), QEMU):
@@ -82,16 +84,18 @@ def inquiry(target):
 
 
 def many_logins(target):
-    """tgtd gives up a session whose first command comes before the completion of its own last answer."""
+    """tgtd gives up a session whose first command comes before the completion of its own last
+    answer."""
     for _ in range(50):
         target.fabric.run(NEAR, target.libiscsi(NEAR, "iscsi-inq")).check()
 
 
 def patterns(target):
-    """Patterns of all sizes, written from one host and read from the other; a pattern that is not there is
-    not found."""
+    """Patterns of all sizes, written from one host and read from the other; a pattern that is not
+    there is not found."""
     at, writes, reads = 0, [], []
-    for number, size in enumerate((512, 4096, 3 * 512, 65536, 129 * 512, COMMAND_BYTES_MAX), start=1):
+    for number, size in enumerate(
+            (512, 4096, 3 * 512, 65536, 129 * 512, COMMAND_BYTES_MAX), start=1):
         writes.append(f"write -P {number} {at} {size}")
         reads.append(f"read -P {number} {at} {size}")
         at += size
@@ -108,16 +112,20 @@ def copies(target):
     data = {lun: random.Random(lun).randbytes(DISK_BYTES) for lun in LUNS}
     with tempfile.TemporaryDirectory() as folder:
         def copy(source, to):
-            return ["qemu-img", "dd", "-f", "raw", "-O", "raw", f"bs={COMMAND_BYTES_MAX}", f"if={source}", f"of={to}"]
+            return ["qemu-img", "dd", "-f", "raw", "-O", "raw", f"bs={COMMAND_BYTES_MAX}",
+                    f"if={source}", f"of={to}"]
 
-        there, back = ({lun: pathlib.Path(folder, f"{name}{lun}") for lun in LUNS} for name in ("there", "back"))
+        there, back = ({lun: pathlib.Path(folder, f"{name}{lun}") for lun in LUNS}
+                       for name in ("there", "back"))
         for lun in LUNS:
             there[lun].write_bytes(data[lun])
-        together(target.fabric, (FAR, copy(there[1], target.url(1))), (NEAR, copy(there[2], target.url(2))))
+        together(target.fabric, (FAR, copy(there[1], target.url(1))),
+                 (NEAR, copy(there[2], target.url(2))))
         for lun in LUNS:
             if target.files[lun].read_bytes() != data[lun]:
                 raise Failure(f"what came to disk {lun} differs")
-        together(target.fabric, (NEAR, copy(target.url(1), back[1])), (FAR, copy(target.url(2), back[2])))
+        together(target.fabric, (NEAR, copy(target.url(1), back[1])),
+                 (FAR, copy(target.url(2), back[2])))
         for lun in LUNS:
             if back[lun].read_bytes() != data[lun]:
                 raise Failure(f"what came back from disk {lun} differs")
@@ -131,16 +139,19 @@ def together(fabric, *commands):
 
 
 def crosses_the_fabric(target):
-    """The target fetches what is written and sends what is read: its port counts as many bytes, in words."""
+    """The target fetches what is written and sends what is read: its port counts as many bytes, in
+    words."""
     def counted():
         folder = "/sys/class/infiniband/mlx5_0/ports/1/counters/"
         return [4 * int(target.fabric.run(SERVER, ["cat", folder + name]).check().output)
                 for name in ("port_rcv_data", "port_xmit_data")]
 
     before = counted()
-    target.io(FAR, *(f"write -P 5 {at} {COMMAND_BYTES_MAX}" for at in range(0, DISK_BYTES, COMMAND_BYTES_MAX))).check()
+    target.io(FAR, *(f"write -P 5 {at} {COMMAND_BYTES_MAX}"
+                     for at in range(0, DISK_BYTES, COMMAND_BYTES_MAX))).check()
     written = counted()
-    target.io(FAR, *(f"read -P 5 {at} {COMMAND_BYTES_MAX}" for at in range(0, DISK_BYTES, COMMAND_BYTES_MAX))).check()
+    target.io(FAR, *(f"read -P 5 {at} {COMMAND_BYTES_MAX}"
+                     for at in range(0, DISK_BYTES, COMMAND_BYTES_MAX))).check()
     read = counted()
     there, back = written[0] - before[0], read[1] - written[1]
     if not all(DISK_BYTES <= count < 1.2 * DISK_BYTES for count in (there, back)):
@@ -150,7 +161,8 @@ def crosses_the_fabric(target):
 
 def suite(target, name):
     """libiscsi's own tests of a command."""
-    result = target.fabric.run(FAR, target.libiscsi(FAR, "iscsi-test-cu", "-d", "-f", "-t", f"SCSI.{name}.*"))
+    result = target.fabric.run(
+        FAR, target.libiscsi(FAR, "iscsi-test-cu", "-d", "-f", "-t", f"SCSI.{name}.*"))
     ran = re.search(r"^ +tests +(\d+) +(\d+) +(\d+) +0 ", result.check().output, re.MULTILINE)
     if ran is None or int(ran[3]) == 0:
         raise Failure(f"expected that tests pass\n{result}")
@@ -158,9 +170,11 @@ def suite(target, name):
 
 
 def killed(target):
-    """An initiator dies with requests on the way: others do not notice, and the target ends its session."""
+    """An initiator dies with requests on the way: others do not notice, and the target ends its
+    session."""
     target.io(NEAR, "write -P 7 0 65536").check()
-    busy = target.fabric.start(FAR, target.libiscsi(FAR, "iscsi-perf", "-t", "60", "-b", "64", "-m", "16"))
+    busy = target.fabric.start(
+        FAR, target.libiscsi(FAR, "iscsi-perf", "-t", "60", "-b", "64", "-m", "16"))
     busy.wait_until(lambda: "iops average" in busy.output(), "reading")
     if initiator(FAR) not in target.sessions():
         raise Failure("expected a session of the one that reads")

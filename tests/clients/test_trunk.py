@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""One subnet of two fabrics: each has a daemon and a switch of its own, and a trunk over UDP is between
-them. They run in two network namespaces with a cable between, where we may make such, or else on two
-loopback addresses."""
+"""One subnet of two fabrics: each has a daemon and a switch of its own, and a trunk over UDP is
+between them. They run in two network namespaces with a cable between, where we may make such, or
+else on two loopback addresses."""
 
 import json
 import os
@@ -54,10 +54,12 @@ class Wire:
         a, b = self.names
         ends = [f"sib{os.getpid()}{end}" for end in "ab"]
         steps = [["ip", "netns", "add", a], ["ip", "netns", "add", b],
-                 ["ip", "link", "add", ends[0], "netns", a, "type", "veth", "peer", "name", ends[1], "netns", b]]
+                 ["ip", "link", "add", ends[0], "netns", a, "type", "veth", "peer", "name",
+                  ends[1], "netns", b]]
         for name, end, address in zip(self.names, ends, ("10.55.0.1/24", "10.55.0.2/24")):
             steps += [["ip", "-n", name, "addr", "add", address, "dev", end],
-                      ["ip", "-n", name, "link", "set", end, "up"], ["ip", "-n", name, "link", "set", "lo", "up"]]
+                      ["ip", "-n", name, "link", "set", end, "up"],
+                      ["ip", "-n", name, "link", "set", "lo", "up"]]
         try:
             for step in steps:
                 subprocess.run(step, check=True, capture_output=True)
@@ -86,8 +88,9 @@ class Site(Fabric):
 
     def __init__(self, wire, side, key):
         own, other = wire.addresses[side], wire.addresses[1 - side]
-        super().__init__("--hosts", "2", "--host-pattern", "ab"[side] + "{}", "--site", str(side + 1),
-                         "--trunk", f"sw0={own}:{PORT},{other}:{PORT}", "--trunk-key", str(key))
+        super().__init__(
+            "--hosts", "2", "--host-pattern", "ab"[side] + "{}", "--site", str(side + 1),
+            "--trunk", f"sw0={own}:{PORT},{other}:{PORT}", "--trunk-key", str(key))
         self.flags[-1] = "packet"
         self.prefix, self.address, self.name = wire.inside(side), own, f"t{os.getpid()}{'ab'[side]}"
 
@@ -136,8 +139,8 @@ def across(server, client, command, timeout_s=120):
     second = client.start(client.host(0), [*command(port), server.address])
     result = second.wait(timeout_s)
     other = first.wait(timeout_s if result.status == 0 else 3)
-    expect(result.status == 0 and other.status == 0 and "invalid data" not in result.output + other.output,
-           f"{result}\n{other}")
+    expect(result.status == 0 and other.status == 0 and
+           "invalid data" not in result.output + other.output, f"{result}\n{other}")
     return result.output
 
 
@@ -157,7 +160,8 @@ def one_subnet(a, b):
     eventually(lambda: active(a) and active(b), "all ports are active")
     switches = a.run("a0", ["ibswitches"]).check().output
     expect(len(re.findall("^Switch", switches, re.MULTILINE)) == 2, switches)
-    masters = {re.search(r"sm lid (\d+)", site.run(site.host(0), ["sminfo"]).check().output)[1] for site in (a, b)}
+    masters = {re.search(r"sm lid (\d+)", site.run(site.host(0), ["sminfo"]).check().output)[1]
+               for site in (a, b)}
     expect(len(masters) == 1, f"managers at LIDs {masters}")
 
 
@@ -169,7 +173,8 @@ def active(site):
 
 def lossy(a, b):
     """Packets of the trunk are lost on both ways, and the transport repeats them."""
-    port = re.search(r'^\[(\d+)\]\s+"S-', a.run("a0", ["ibnetdiscover"]).check().output, re.MULTILINE)[1]
+    port = re.search(r'^\[(\d+)\]\s+"S-', a.run("a0", ["ibnetdiscover"]).check().output,
+                     re.MULTILINE)[1]
 
     def sends():
         before = packets_sent(b)
@@ -183,7 +188,8 @@ def lossy(a, b):
         sent = despite_loss(sends)
     finally:
         a.command(*link, "--clear").check()
-    expect(sent > 1.005 * needed, f"{sent} packets where {needed} are needed: nothing was sent again")
+    expect(sent > 1.005 * needed,
+           f"{sent} packets where {needed} are needed: nothing was sent again")
     return f"{sent} packets where {needed} are needed"
 
 
@@ -200,8 +206,8 @@ def start_traffic(a, b):
 
 
 def carrier_dies(a, b):
-    """The carrier of one side dies: the program of the other side gets an error, and the new carrier uses
-    the trunk again."""
+    """The carrier of one side dies: the program of the other side gets an error, and the new
+    carrier uses the trunk again."""
     server, client = start_traffic(a, b)
     health = json.loads(b.command("status", "-f", b.name, "--json").check().output)["health"]
     os.kill(next(h["pid"] for h in health["helpers"] if h["name"] == "carrier"), signal.SIGKILL)
@@ -215,7 +221,8 @@ def carrier_dies(a, b):
 
 
 def peer_dies(a, b):
-    """The daemon of one side and all its processes end at once; a program of the other side gets an error."""
+    """The daemon of one side and all its processes end at once; a program of the other side gets an
+    error."""
     _, client = start_traffic(a, b)
     for pid, _ in b.processes():
         try:
@@ -235,9 +242,11 @@ def packets_sent(site):
 
 
 def wrong_key(wire, scratch):
-    with Site(wire, 0, make_key(scratch, "one")) as a, Site(wire, 1, make_key(scratch, "other")) as b:
+    with (Site(wire, 0, make_key(scratch, "one")) as a,
+          Site(wire, 1, make_key(scratch, "other")) as b):
         for site in (a, b):
-            eventually(lambda: re.search(r"refused \d+ of the datagrams", site.log()), "refused and logged")
+            eventually(lambda: re.search(r"refused \d+ of the datagrams", site.log()),
+                       "refused and logged")
             expect("is there" not in site.log(), site.log())
             expect(len(site.hosts_seen()) == 2, "something crossed")
 
@@ -257,7 +266,8 @@ def bad_words(wire, scratch):
                 (["--trunk", trunk, "--trunk-key", str(key)], "add --data-path packet"),
                 ([*packet, "--trunk", trunk], "add --trunk-key"),
                 ([*packet, "--trunk", "sw0=1.2.3.4", "--trunk-key", str(key)], "write it as"),
-                ([*packet, "--trunk", trunk.replace("sw0", "sw7"), "--trunk-key", str(key)], "no switch 'sw7'"),
+                ([*packet, "--trunk", trunk.replace("sw0", "sw7"), "--trunk-key", str(key)],
+                 "no switch 'sw7'"),
                 ([*packet, "--trunk", trunk, "--trunk-key", str(open_key)], "chmod 600"),
                 ([*packet, "--trunk", trunk, "--trunk-key", str(empty)], "32 hexadecimal digits")]:
             result = site.command("up", "words", *words)
@@ -279,10 +289,13 @@ def main():
             try:
                 report.case(how, "one subnet", lambda: one_subnet(a, b))
                 report.case(how, "ibv_rc_pingpong", lambda: pingpong(a, b))
-                report.case(how, "ibv_rc_pingpong back", lambda: pingpong(b, a, "-s", "1048576", "-n", "50"))
-                report.case(how, "ibv_ud_pingpong", lambda: pingpong(a, b, program="ibv_ud_pingpong"))
-                for line in ("ib_write_bw -s 65536 -n 1000", "ib_send_bw -n 1000", "ib_read_bw -n 500",
-                             "ib_write_bw -b -q 4 -n 200 -u 18", "ib_write_bw -q 32 -n 200 -u 18"):
+                report.case(how, "ibv_rc_pingpong back",
+                            lambda: pingpong(b, a, "-s", "1048576", "-n", "50"))
+                report.case(how, "ibv_ud_pingpong",
+                            lambda: pingpong(a, b, program="ibv_ud_pingpong"))
+                for line in (
+                        "ib_write_bw -s 65536 -n 1000", "ib_send_bw -n 1000", "ib_read_bw -n 500",
+                        "ib_write_bw -b -q 4 -n 200 -u 18", "ib_write_bw -q 32 -n 200 -u 18"):
                     report.case(how, line, lambda line=line: perftest(a, b, line))
                 report.case(how, "a cable that loses packets", lambda: lossy(a, b))
                 report.case(how, "the other side's carrier dies", lambda: carrier_dies(a, b))

@@ -25,8 +25,9 @@ class Site(Fabric):
     """A fabric of two hosts on this machine: trunks are pairs of an own and a peer's IP:PORT."""
 
     def __init__(self, letter, number, key, trunks, *flags):
-        super().__init__("--hosts", "2", "--host-pattern", letter + "{}", "--site", str(number), "--trunk",
-                         " ".join(f"sw0={own},{peer}" for own, peer in trunks), "--trunk-key", str(key), *flags)
+        super().__init__(
+            "--hosts", "2", "--host-pattern", letter + "{}", "--site", str(number), "--trunk",
+            " ".join(f"sw0={own},{peer}" for own, peer in trunks), "--trunk-key", str(key), *flags)
         self.flags[self.flags.index("--data-path") + 1] = "packet"
         self.name, self.letter, self.address = f"n{os.getpid()}{letter}", letter, "127.0.0.1"
 
@@ -38,7 +39,8 @@ class Site(Fabric):
         return sum(line.startswith("Ca\t") for line in text.splitlines()) == count
 
     def ready(self):
-        return all("PORT_ACTIVE" in self.run(self.host(i), ["ibv_devinfo"]).output for i in range(2))
+        return all("PORT_ACTIVE" in self.run(self.host(i), ["ibv_devinfo"]).output
+                   for i in range(2))
 
 
 class Relay:
@@ -48,7 +50,8 @@ class Relay:
     def __init__(self, seed):
         net = random.randrange(1, 250)
         self.port = random.randrange(20000, 30000)
-        self.ips = [f"127.57.{net}.{n}" for n in range(1, 5)]  # a, b, the relay for a, the relay for b
+        # a, b, the relay for a, the relay for b
+        self.ips = [f"127.57.{net}.{n}" for n in range(1, 5)]
         self.random, self.lost, self.doubled, self.late = random.Random(seed), 0, 0, 0
         self.stop = threading.Event()
 
@@ -103,15 +106,17 @@ class Relay:
 
 def become_one(*sites):
     for site in sites:
-        eventually(lambda: site.sees(2 * len(sites)) and site.ready(), f"{site.letter} sees all hosts")
+        eventually(lambda: site.sees(2 * len(sites)) and site.ready(),
+                   f"{site.letter} sees all hosts")
 
 
 def in_a_row(key):
     """Packets from the first fabric to the third cross two trunks."""
     port = random.randrange(20000, 30000)
     p = [f"[::1]:{port + CHANNELS * i}" for i in range(4)]
-    with Site("a", 1, key, [(p[0], p[1])]) as a, Site("b", 2, key, [(p[1], p[0]), (p[2], p[3])]) as b, \
-            Site("c", 3, key, [(p[3], p[2])]) as c:
+    with (Site("a", 1, key, [(p[0], p[1])]) as a,
+          Site("b", 2, key, [(p[1], p[0]), (p[2], p[3])]) as b,
+          Site("c", 3, key, [(p[3], p[2])]) as c):
         become_one(a, b, c)
         pingpong(a, c)
         pingpong(c, b)
@@ -135,7 +140,8 @@ def bad_network(key):
 def two_sites(key, flags_of_a=(), flags_of_b=()):
     port = random.randrange(20000, 30000)
     p = [f"127.58.0.{n}:{port}" for n in (1, 2)]
-    with Site("a", 1, key, [(p[0], p[1])], *flags_of_a) as a, Site("b", 2, key, [(p[1], p[0])], *flags_of_b) as b:
+    with (Site("a", 1, key, [(p[0], p[1])], *flags_of_a) as a,
+          Site("b", 2, key, [(p[1], p[0])], *flags_of_b) as b):
         become_one(a, b)
         yield a, b
 
@@ -149,11 +155,13 @@ def by_opensm(key):
 
 def multicast(key):
     with two_sites(key) as (a, b):
-        return across(a, b, lambda port: ["ib_send_lat", *DEVICE, "-F", "-p", str(port), "-g", "-c", "UD", "-n", "200"])
+        return across(a, b, lambda port: ["ib_send_lat", *DEVICE, "-F", "-p", str(port), "-g", "-c",
+                                          "UD", "-n", "200"])
 
 
 def by_rdma_cm(key):
-    """The address of a host of the other fabric is known there only, but its GID is known everywhere."""
+    """The address of a host of the other fabric is known there only, but its GID is known
+    everywhere."""
     with two_sites(key) as (a, b):
         ports = json.loads(a.command("addr", "-f", a.name, "--json").check().output)["ports"]
         gid = next(port["gid"] for port in ports if port["host"] == "a0")

@@ -17,12 +17,14 @@ SELECTED = {"rc_verbs": "rc_v,self", "ud_verbs": "ud_v,self"}
 
 # The protocol layer emulates what a transport lacks, so all of these run on both.
 UCP = ["tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw", "ucp_put_lat", "ucp_put_bw", "ucp_get",
-       "ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap", "stream_lat", "stream_bw", "ucp_am_lat", "ucp_am_bw"]
+       "ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap", "stream_lat", "stream_bw",
+       "ucp_am_lat", "ucp_am_bw"]
 ATOMIC = {"ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap"}
 
-# The transport layer does what the queue pair does. InfiniBand has no swap, UCX no atomics of 64 bits
-# but these.
-UCT = [("rc_verbs", ["am_lat", "am_bw", "put_lat", "put_bw", "add_lat", "add_mr", "fadd", "cswap"], "short"),
+# The transport layer does what the queue pair does. InfiniBand has no swap, UCX no atomics of 64
+# bits but these.
+UCT = [("rc_verbs", ["am_lat", "am_bw", "put_lat", "put_bw", "add_lat", "add_mr", "fadd", "cswap"],
+        "short"),
        ("rc_verbs", ["am_lat", "am_bw", "put_lat", "put_bw", "get"], "bcopy"),
        ("ud_verbs", ["am_lat", "am_bw"], "short"),
        ("ud_verbs", ["am_lat", "am_bw"], "bcopy")]
@@ -46,18 +48,21 @@ def devices(fabric):
 def perftest(fabric, server, client, environment, arguments, iterations=500):
     """The client's table has the line of results, and there is no warning."""
     results = fabric.pair(server, client, lambda port: [
-        "env", *environment, "ucx_perftest", "-f", "-n", str(iterations), "-w", "50", "-p", str(port), *arguments])
+        "env", *environment, "ucx_perftest", "-f", "-n", str(iterations), "-w", "50", "-p",
+        str(port), *arguments])
     for result in results:
         if "UCX  ERROR" in result.output or "UCX  WARN" in result.output:
             raise Failure(str(result))
     # A machine with other work makes a clock tick of nothing: the rate of a report is then "inf".
-    if not re.search(rf"^ +{iterations}( +([\d.]+|inf)){{3,7}} *$", results[1].output, re.MULTILINE):
+    if not re.search(rf"^ +{iterations}( +([\d.]+|inf)){{3,7}} *$", results[1].output,
+                     re.MULTILINE):
         raise Failure(f"no results\n{results[1]}")
     return results[1]
 
 
 def ucp(fabric, server, client, transport, test, *arguments):
-    return perftest(fabric, server, client, [f"UCX_TLS={SELECTED[transport]}"], ["-t", test, *arguments])
+    return perftest(fabric, server, client, [f"UCX_TLS={SELECTED[transport]}"],
+                    ["-t", test, *arguments])
 
 
 def uct(fabric, server, client, transport, test, layout, *arguments):
@@ -72,21 +77,25 @@ def counter(fabric, host, name):
 def crosses_the_fabric(fabric, server, client, transport):
     """As many bytes as were sent left one port and arrived at the other; counters are in words."""
     size, iterations = 65536, 200
-    sent, received = counter(fabric, client, "port_xmit_data"), counter(fabric, server, "port_rcv_data")
+    sent, received = (counter(fabric, client, "port_xmit_data"),
+                      counter(fabric, server, "port_rcv_data"))
     perftest(fabric, server, client, [f"UCX_TLS={SELECTED[transport]}", "UCX_RNDV_THRESH=inf"],
              ["-t", "tag_bw", "-s", str(size)], iterations)
     sent = 4 * (counter(fabric, client, "port_xmit_data") - sent)
     received = 4 * (counter(fabric, server, "port_rcv_data") - received)
-    expect(sent >= size * iterations and received >= size * iterations, f"{sent} sent, {received} received")
+    expect(sent >= size * iterations and received >= size * iterations,
+           f"{sent} sent, {received} received")
     return f"{sent} bytes"
 
 
 def short_form(report, fabric, hops, server, client):
     report.case(hops, "ucx_info -d", lambda: devices(fabric))
     for transport in SELECTED:
-        report.case(hops, f"{transport} counters", lambda: crosses_the_fabric(fabric, server, client, transport))
+        report.case(hops, f"{transport} counters",
+                    lambda: crosses_the_fabric(fabric, server, client, transport))
         for test in UCP:
-            report.case(hops, f"{transport} {test}", lambda: ucp(fabric, server, client, transport, test))
+            report.case(hops, f"{transport} {test}",
+                        lambda: ucp(fabric, server, client, transport, test))
         # This test arms its queues and sleeps, and does not poll in between.
         report.case(hops, f"{transport} tag_lat -E sleep",
                     lambda: ucp(fabric, server, client, transport, "tag_lat", "-E", "sleep"))

@@ -39,8 +39,8 @@ def program(fabric, name):
 
 
 def with_hooks(fabric, argv):
-    """Returns an environment in which the verbs library with park points comes before the one that softib
-    exec puts first."""
+    """Returns an environment in which the verbs library with park points comes before the one that
+    softib exec puts first."""
     path = str(fabric.build / "lib" / "softib-hooks")
     return ["env", f"LD_LIBRARY_PATH={path}", *argv]
 
@@ -54,7 +54,8 @@ def daemon_pid(fabric):
 
 
 def arena_blocks(fabric):
-    """Returns the 512-byte blocks that the arena occupies: it is the daemon's memfd of that name."""
+    """Returns the 512-byte blocks that the arena occupies: it is the daemon's memfd of that
+    name."""
     folder = pathlib.Path("/proc", str(daemon_pid(fabric)), "fd")
     for entry in folder.iterdir():
         if "softib-arena" in os.readlink(entry):
@@ -127,8 +128,8 @@ def restart(_args):
             driver.signal(signal.SIGUSR1)  # A "late-events" program sleeps from now on.
             driver.wait_until(lambda: driver.output().count("still flowing") == 2,
                               "traffic with a new daemon", PATIENCE_S)
-            # A program that was there before goes on or fails, but it answers, and so it does when its peer
-            # dies.
+            # A program that was there before goes on or fails, but it answers, and so it does when
+            # its peer dies.
             driver.signal(signal.SIGUSR2)
             result = driver.wait(PATIENCE_S)
             fabric.programs.remove(driver)
@@ -139,7 +140,8 @@ def restart(_args):
 
 
 def idle(_args):
-    """After the traffic, programs that sleep on a channel, their helper threads and the daemon use no CPU."""
+    """After the traffic, programs that sleep on a channel, their helper threads and the daemon use
+    no CPU."""
     with Fabric("--hosts", "2") as fabric:
         driver = start_traffic(fabric, "then-sleep")
         driver.wait_until(lambda: "asleep" in driver.output(), "the end of the traffic", PATIENCE_S)
@@ -222,25 +224,28 @@ def expect_health(fabric, state, ok, *words):
 
 
 def carrier_hangs(_args):
-    """A carrier that hangs is distinguished from one that works and from one that is dead. When it goes
-    on, so do the programs that waited; when it is killed instead, programs see its death."""
+    """A carrier that hangs is distinguished from one that works and from one that is dead. When it
+    goes on, so do the programs that waited; when it is killed instead, programs see its death."""
     os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
     with Fabric("--hosts", "2") as fabric:
         pid = helper(fabric, "carrier")["pid"]
         expect_health(fabric, "runs", True, "ok")
         os.kill(pid, signal.SIGSTOP)
-        expect_health(fabric, "stopped", False, f"carrier (pid {pid}) does not answer", f"kill -CONT {pid}")
+        expect_health(fabric, "stopped", False, f"carrier (pid {pid}) does not answer",
+                      f"kill -CONT {pid}")
         waits = fabric.start("h1", [program(fabric, "traffic"), "brief"])  # For its queue pairs.
         os.kill(pid, signal.SIGCONT)
         waits.wait(PATIENCE_S).check()
         fabric.programs.remove(waits)
         expect_health(fabric, "runs", True, "ok")
         if ptrace(PTRACE_ATTACH, pid):  # The carrier does nothing, and no signal reports it.
-            expect_health(fabric, "silent", False, f"carrier (pid {pid}) does not answer", f"kill -KILL {pid}")
+            expect_health(fabric, "silent", False, f"carrier (pid {pid}) does not answer",
+                          f"kill -KILL {pid}")
             ptrace(PTRACE_DETACH, pid)
             expect_health(fabric, "runs", True, "ok")
             log = fabric.command("log", fabric.name).check().output
-            for line in (f"(pid {pid}) does not answer; who needs it waits", f"(pid {pid}) answers again"):
+            for line in (f"(pid {pid}) does not answer; who needs it waits",
+                         f"(pid {pid}) answers again"):
                 if log.count(line) != 1:
                     raise Failure(f"the log has not one line '{line}':\n{log}")
         else:

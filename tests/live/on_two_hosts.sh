@@ -15,7 +15,8 @@ trap 'rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT
 path=${SOFTIB_TEST_DATA_PATH:-direct}
 if [ "${SOFTIB_TEST_AM:-}" != program ]; then
     # shellcheck disable=SC2086 # Options are words.
-    "$softib" run --hosts 2 --arena 8G --data-path "$path" ${SOFTIB_TEST_UP:-} -- env -u LD_PRELOAD SOFTIB_HOST=h0,h1 "$@"
+    "$softib" run --hosts 2 --arena 8G --data-path "$path" ${SOFTIB_TEST_UP:-} -- \
+        env -u LD_PRELOAD SOFTIB_HOST=h0,h1 "$@"
     exit
 fi
 trap '"$softib" down --all; rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT

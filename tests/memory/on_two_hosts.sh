@@ -27,12 +27,14 @@ build=$(dirname "$(dirname "$softib")")
 as=
 if [ "$user" = plain ] && [ "$(id -u)" = 0 ]; then
     as='setpriv --reuid=65534 --regid=65534 --clear-groups --'
-    # The shell between them has no capabilities; setpriv itself would look its program up with them.
+    # The shell between them has no capabilities; setpriv itself would look its program up with
+    # them.
     if ! $as sh -c '"$0" --version' "$softib" >/dev/null 2>&1; then
         if [ -z "${SOFTIB_WAY_OPENED:-}" ] && unshare -m true 2>/dev/null; then
             SOFTIB_WAY_OPENED=tried exec unshare -m "$0" "$@"
         fi
-        [ -n "${SOFTIB_WAY_OPENED:-}" ] && open_way "$build" && cd / && $as sh -c '"$0" --version' "$softib" >/dev/null || {
+        [ -n "${SOFTIB_WAY_OPENED:-}" ] && open_way "$build" && cd / &&
+            $as sh -c '"$0" --version' "$softib" >/dev/null || {
             echo "an ordinary user cannot run $softib here" >&2
             exit 77
         }

@@ -134,8 +134,8 @@ class Program:
 
 
 def listening(port):
-    """Returns whether a program listens at the port. Asks the kernel, because the server would take a test
-    connection for its client's."""
+    """Returns whether a program listens at the port. Asks the kernel, because the server would take
+    a test connection for its client's."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(table) as lines:
             for fields in map(str.split, lines):
@@ -145,7 +145,8 @@ def listening(port):
 
 
 def free_port():
-    """Returns a free TCP port. It is random, so that tests side by side hardly ever choose the same one."""
+    """Returns a free TCP port. It is random, so that tests side by side hardly ever choose the same
+    one."""
     while True:
         port = random.choice(PORTS)
         with socket.socket(socket.AF_INET6) as probe:
@@ -157,8 +158,8 @@ def free_port():
 
 
 def despite_loss(run):
-    """Runs a case again if all data came but not the last acknowledgement, because the process that would
-    resend it is gone."""
+    """Runs a case again if all data came but not the last acknowledgement, because the process that
+    would resend it is gone."""
     for left in reversed(range(4)):
         try:
             return run()
@@ -249,7 +250,8 @@ class Fabric:
         return left + [f"process {pid}: {line}" for pid, line in alive]
 
     def processes(self):
-        """Returns the processes that have this fabric's directory in their arguments or environment."""
+        """Returns the processes that have this fabric's directory in their arguments or
+        environment."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = pathlib.Path("/proc", pid, "cmdline").read_bytes()
@@ -279,7 +281,8 @@ class Report:
     def __init__(self, name, **switches):
         """Adds options of this test: their names, and what they do."""
         parser = argparse.ArgumentParser()
-        parser.add_argument("-k", metavar="TEXT", default="", help="only cases with TEXT in the name")
+        parser.add_argument("-k", metavar="TEXT", default="",
+                            help="only cases with TEXT in the name")
         parser.add_argument("-v", action="store_true", help="show the output of passing cases too")
         for switch, what in switches.items():
             parser.add_argument(f"--{switch}", action="store_true", help=what)

@@ -24,7 +24,8 @@ assert len(set(addresses)) == 3 and all(one.startswith('127.') for one in addres
 assert socket.gethostbyname_ex('h1') == ('h1', [], [addresses[1]]), socket.gethostbyname_ex('h1')
 assert socket.getfqdn('h2') in ('h2', 'localhost'), socket.getfqdn('h2')
 found = socket.getaddrinfo('h1', 80, type=socket.SOCK_STREAM, flags=socket.AI_CANONNAME)
-assert [(one[0], one[3], one[4]) for one in found] == [(socket.AF_INET, 'h1', (addresses[1], 80))], found
+assert [(one[0], one[3], one[4]) for one in found] == \
+[(socket.AF_INET, 'h1', (addresses[1], 80))], found
 assert socket.gethostbyname('localhost') == '127.0.0.1'
 assert socket.gethostbyname('127.0.0.9') == '127.0.0.9'
 for name, flags in (('h1', socket.AI_NUMERICHOST), ('h3', 0)):
@@ -83,7 +84,8 @@ class Names:
         expect("export SOFTIB_HOSTNAME=''\n" in result.output, result)
 
     def cannot_be_written(self):
-        result = self.run("h0", "(echo x > /proc/sys/kernel/hostname) 2>/dev/null || echo refused; hostname")
+        result = self.run(
+            "h0", "(echo x > /proc/sys/kernel/hostname) 2>/dev/null || echo refused; hostname")
         expect(result.output.split() == ["refused", "h0"], result)
 
     def namespace(self):

@@ -205,12 +205,13 @@ class Sysfs:
 
     def locked_memory(self, enforced):
         """Checks a program of a login that has a limit of locked memory."""
-        argv = ["exec", "-f", self.fabric.name, *(["--enforce-memlock"] if enforced else []), "h0", "--",
-                "sh", "-c", 'ulimit -l 4096; exec /usr/bin/python3 -c "$0"', LOCKED_MEMORY]
+        argv = ["exec", "-f", self.fabric.name, *(["--enforce-memlock"] if enforced else []), "h0",
+                "--", "sh", "-c", 'ulimit -l 4096; exec /usr/bin/python3 -c "$0"', LOCKED_MEMORY]
         result = self.fabric.command(*argv).check()
         limited = "ENOMEM" if enforced else "yes"
-        expect(result.output, f"before {not enforced}\n512 KiB yes\n1024 KiB {limited}\n1024 KiB yes\n"
-                              "1016 KiB yes\n", result)
+        expect(result.output,
+               f"before {not enforced}\n512 KiB yes\n1024 KiB {limited}\n1024 KiB yes\n"
+               "1016 KiB yes\n", result)
         return result
 
     def several_hosts(self):

@@ -42,7 +42,8 @@ FIELDS = {
 # The offset of the struct in the MAD, where it differs.
 DATA = 64
 OFFSET = {"SwitchCongestionLog": 32, "CaCongestionLog": 32, "ClassPortInfo": 56}
-# Structs with a list of smaller ones: the offset of the list, the distance of two elements, a field of them.
+# Structs with a list of smaller ones: the offset of the list, the distance of two elements, a field
+# of them.
 LISTS = {
     "SwitchCongestionLog": (40, 12, ("SLID", "DLID", "SL", "Timestamp")),
     "CaCongestionLog": (12, 16, ("Local_QP_CN_Entry", "SL_CN_Entry", "Service_Type_CN_Entry",
@@ -63,14 +64,17 @@ RENAMED = {
     "M_KeyProtectBits": "ProtectBits", "MasterSMSL": "SMSL", "VLArbitrationHighCap": "VLArbHighCap",
     "VLArbitrationLowCap": "VLArbLowCap", "InitTypeReply": "InitReply", "MTUCap": "MtuCap",
     "HOQLife": "HoqLife", "OperationalVLs": "OperVLs",
-    "PartitionEnforcementInbound": "PartEnforceInb", "PartitionEnforcementOutbound": "PartEnforceOutb",
+    "PartitionEnforcementInbound": "PartEnforceInb",
+    "PartitionEnforcementOutbound": "PartEnforceOutb",
     "FilterRawInbound": "FilterRawInb", "FilterRawOutbound": "FilterRawOutb",
     "M_KeyViolations": "MkeyViolations", "P_KeyViolations": "PkeyViolations",
     "Q_KeyViolations": "QkeyViolations", "GUIDCap": "GuidCap",
     "MulticastPKeyTrapSuppressionEnabled": "McastPkeyTrapSuppressionEnabled",
-    "SubnetTimeOut": "SubnetTimeout", "RespTimeValue": "RespTimeVal", "LocalPhyErrors": "LocalPhysErr",
+    "SubnetTimeOut": "SubnetTimeout", "RespTimeValue": "RespTimeVal",
+    "LocalPhyErrors": "LocalPhysErr",
     "OverrunErrors": "OverrunErr", "LinkRoundTripLatency": "RoundTrip",
-    "LinearFDBCap": "LinearFdbCap", "RandomFDBCap": "RandomFdbCap", "MulticastFDBCap": "McastFdbCap",
+    "LinearFDBCap": "LinearFdbCap", "RandomFDBCap": "RandomFdbCap",
+    "MulticastFDBCap": "McastFdbCap",
     "LinearFDBTop": "LinearFdbTop", "DefaultPort": "DefPort",
     "DefaultMulticastPrimaryPort": "DefMcastPrimPort",
     "DefaultMulticastNotPrimaryPort": "DefMcastNotPrimPort", "LifeTimeValue": "LifeTime",
@@ -95,7 +99,8 @@ MISREAD = {"PortCounters.QP1Dropped", "PortInfoExtended.HDRFECModeSupported",
            "PortInfoExtended.HDRFECModeEnabled", "PortInfoExtended.NDRFECModeSupported",
            "PortInfoExtended.NDRFECModeEnabled"}
 # It names these for one attribute and finds them in the others at the same place.
-COMMON = {"PortSelect": "PortCounters", "CounterSelect": "PortCounters", "OpCode": "PortSamplesControl"}
+COMMON = {"PortSelect": "PortCounters", "CounterSelect": "PortCounters",
+          "OpCode": "PortSamplesControl"}
 
 
 class Mad:
@@ -159,7 +164,8 @@ def compare(mad, expected, mads):
             continue
         theirs = read_field(mad, struct, field, ours, mads[int(number)][OFFSET.get(struct, DATA):])
         if theirs != ours:
-            complaints.append(f"frame {number}: {struct}.{field} is {ours}, libibmad reads {theirs}")
+            complaints.append(
+                f"frame {number}: {struct}.{field} is {ours}, libibmad reads {theirs}")
         agreed += theirs == ours
         seen.add(struct)
     complaints += [f"no sample of {struct}" for struct in FIELDS.keys() - seen]
@@ -174,7 +180,8 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         capture = str(Path(folder) / "samples.pcap")
-        expected = subprocess.run([sys.argv[1], capture], check=True, capture_output=True, text=True).stdout
+        expected = subprocess.run([sys.argv[1], capture], check=True, capture_output=True,
+                                  text=True).stdout
         complaints, agreed = compare(Mad(library), expected, mads_of(capture))
     print("\n".join(complaints[:COMPLAINTS_SHOWN]))
     print(f"{agreed} values agree, {len(complaints)} do not")

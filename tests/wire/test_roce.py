@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Wireshark reads our RoCEv2 frames, and zlib finds the same ICRC.
 
-test_roce.py WRITE_ROCE_SAMPLES: write_roce_samples makes an Ethernet capture and says what is in it.
-tshark says what it sees, IPv4's check sum included, which it computes; the ICRC it shows only.
+test_roce.py WRITE_ROCE_SAMPLES: write_roce_samples makes an Ethernet capture and says what is in
+it. tshark says what it sees, IPv4's check sum included, which it computes; the ICRC it shows only.
 """
 import ipaddress
 import shutil
@@ -28,8 +28,8 @@ OUTER = {
     "IPv6.IPVer": "ipv6.version", "IPv6.TClass": "ipv6.tclass", "IPv6.FlowLabel": "ipv6.flow",
     "IPv6.PayLen": "ipv6.plen", "IPv6.NxtHdr": "ipv6.nxt", "IPv6.HopLmt": "ipv6.hlim",
     "IPv6.SGID": "ipv6.src", "IPv6.DGID": "ipv6.dst",
-    "UDP.SourcePort": "udp.srcport", "UDP.DestinationPort": "udp.dstport", "UDP.Length": "udp.length",
-    "UDP.Checksum": "udp.checksum",
+    "UDP.SourcePort": "udp.srcport", "UDP.DestinationPort": "udp.dstport",
+    "UDP.Length": "udp.length", "UDP.Checksum": "udp.checksum",
 }
 UNSHOWN = {"IPv4.IHL"}  # tshark shows bytes where we have words.
 
@@ -45,8 +45,8 @@ def frames_in(capture):
 
 
 def expected_icrc(frame):
-    """Returns the ICRC of the frame's packet, from its own headers: zlib's CRC-32, with ones for fields
-    that may change."""
+    """Returns the ICRC of the frame's packet, from its own headers: zlib's CRC-32, with ones for
+    fields that may change."""
     at, kind = 14, struct.unpack_from(">H", frame, 12)[0]
     if kind == VLAN:
         at, kind = 18, struct.unpack_from(">H", frame, 16)[0]
@@ -77,7 +77,8 @@ def compare(expected, frames):
             continue
         theirs = frames[int(number)].get(OUTER.get(what) or tshark_name(struct_name, field))
         if what in ("IPv4.Source", "IPv4.Destination"):
-            agrees = bool(theirs) and ipaddress.IPv4Address(int(ours)) == ipaddress.IPv4Address(theirs[0])
+            agrees = (bool(theirs) and
+                      ipaddress.IPv4Address(int(ours)) == ipaddress.IPv4Address(theirs[0]))
         else:
             agrees = bool(theirs) and same(ours, theirs)
         agreed += agrees
@@ -92,7 +93,8 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         capture = str(Path(folder) / "roce.pcap")
-        expected = subprocess.run([sys.argv[1], capture], check=True, capture_output=True, text=True).stdout
+        expected = subprocess.run([sys.argv[1], capture], check=True, capture_output=True,
+                                  text=True).stdout
         frames = frames_of(capture, "-o", "ip.check_checksum:TRUE")
         complaints, agreed = compare(expected, frames)
         for number, frame in enumerate(frames_in(capture), 1):

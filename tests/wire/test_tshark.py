@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wireshark reads our packets and MADs: every field that it knows must have the value that we wrote.
+"""Wireshark reads our packets and MADs: every field that it knows must have the value that we
+wrote.
 
 test_tshark.py WRITE_SAMPLES: write_samples makes a capture of random packets and says what is in
-them; tshark, whose authors read the specification without us, says what it sees. It shows check sums
-but does not compute them; the ICRC, a CRC-32 over masked bytes, zlib does, and the VCRC we divide here.
+them; tshark, whose authors read the specification without us, says what it sees. It shows check
+sums but does not compute them; the ICRC, a CRC-32 over masked bytes, zlib does, and the VCRC we
+divide here.
 """
 import collections
 import ipaddress
@@ -64,7 +66,8 @@ RENAMED = {
     "VLArbitrationTableRecord.BlockNum": "blocknum_eightbit",
     "ClassPortInfo.RedirectP_Key": "redirectpkey", "ClassPortInfo.RedirectQ_Key": "redirectqkey",
     "ClassPortInfo.TrapP_Key": "trappkey", "ClassPortInfo.TrapQ_Key": "trapqkey",
-    "InformInfo.ProducerType": "producertypevendorid", "Notice.ProducerType": "producertypevendorid",
+    "InformInfo.ProducerType": "producertypevendorid",
+    "Notice.ProducerType": "producertypevendorid",
     "InformInfo.TrapNumber": "trapnumberdeviceid", "Notice.TrapNumber": "trapnumberdeviceid",
     "Trap144.LinkSpeedEnabledChange": "linkspeecenabledchange",
     "PortInfo.GidPrefix": "guid",
@@ -102,7 +105,8 @@ UNKNOWN = {
     "ClassPortInfo.TrapHL", "PathRecord.ServiceID", "PathRecord.QoSClass",
     "MultiPathRecord.QoSClass", "MultiPathRecord.ServiceID56LSB", "MultiPathRecord.ServiceID8MSB",
     "PortInfo.CapabilityMask2", "PortInfo.LinkSpeedExtActive", "PortInfo.LinkSpeedExtSupported",
-    "PortInfo.LinkSpeedExtEnabled", "PortInfo.LinkSpeedExtActive2", "PortInfo.LinkSpeedExtSupported2",
+    "PortInfo.LinkSpeedExtEnabled", "PortInfo.LinkSpeedExtActive2",
+    "PortInfo.LinkSpeedExtSupported2",
     "PortInfo.LinkSpeedExtEnabled2", "PortInfo.MulticastPKeyTrapSuppressionEnabled",
     "PortInfoRecord.Options", "SwitchInfo.MulticastFDBTop", "Notice.DataDetails",
     "Trap144.CAPABILITYMASK2", "Trap144.CapabilityMask2Change", "Trap144.HierarchyInfoChange",
@@ -200,7 +204,8 @@ def compare(expected, frames):
         if struct in UNKNOWN_STRUCTS or what in UNKNOWN or what in MISREAD:
             continue
         values = frames[int(number)]
-        theirs = COMPOSED[what](values) if what in COMPOSED else values.get(tshark_name(struct, field))
+        theirs = (COMPOSED[what](values) if what in COMPOSED
+                  else values.get(tshark_name(struct, field)))
         if not theirs:
             complaints.append(f"frame {number}: tshark does not show {what}")
         elif not same(ours, theirs):
@@ -211,7 +216,8 @@ def compare(expected, frames):
 
 
 def packets_of(capture):
-    """Returns the IBA packets of the capture: what follows the pcap and ERF headers of their records."""
+    """Returns the IBA packets of the capture: what follows the pcap and ERF headers of their
+    records."""
     data = Path(capture).read_bytes()
     at = 24
     while at < len(data):
@@ -237,8 +243,8 @@ def icrc_is_right(packet):
 
 def vcrc_is_right(packet):
     """Whether the packet and its VCRC leave the rest that every right one leaves: a division by
-    x^16 + x^12 + x^3 + x + 1, which begins with ones, takes each byte's lowest bit first, and ends with
-    the rest turned round (IBA vol. 1, 7.8.2)."""
+    x^16 + x^12 + x^3 + x + 1, which begins with ones, takes each byte's lowest bit first, and ends
+    with the rest turned round (IBA vol. 1, 7.8.2)."""
     rest = 0xffff
     for byte in packet[:-2]:
         for bit in range(8):
@@ -254,12 +260,15 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         capture = str(Path(folder) / "samples.pcap")
-        expected = subprocess.run([sys.argv[1], capture], check=True, capture_output=True, text=True).stdout
+        expected = subprocess.run([sys.argv[1], capture], check=True, capture_output=True,
+                                  text=True).stdout
         complaints, agreed = compare(expected, frames_of(capture))
         complaints += [f"packet {number}: zlib computes another ICRC"
-                       for number, packet in enumerate(packets_of(capture), 1) if not icrc_is_right(packet)]
+                       for number, packet in enumerate(packets_of(capture), 1)
+                       if not icrc_is_right(packet)]
         complaints += [f"packet {number}: its VCRC is another one"
-                       for number, packet in enumerate(packets_of(capture), 1) if not vcrc_is_right(packet)]
+                       for number, packet in enumerate(packets_of(capture), 1)
+                       if not vcrc_is_right(packet)]
     print("\n".join(complaints[:COMPLAINTS_SHOWN]))
     print(f"{agreed} values agree, {len(complaints)} do not")
     return 1 if complaints or not agreed else 0
