@@ -2,8 +2,8 @@
 # Completion for softib in bash. softib itself knows what may stand where: src/app/complete.h.
 
 _softib() {
-    # Bash cuts words at ':' and '=', softib does not: they are put together again, and `first` has the
-    # place in COMP_WORDS at which each of them begins.
+    # Bash cuts words at ':' and '=', softib does not: they are put together again, and `first` has
+    # the place in COMP_WORDS at which each of them begins.
     local -a words=() first=() lines=()
     local i word joined=
     for ((i = 1; i <= COMP_CWORD; i++)); do

@@ -4,7 +4,8 @@ set(tests Faults.WhateverGoesWrongCreditsAndCountersAddUp Management.BringUpIsTh
     Network.SameRunSameHashAlsoTwiceInOneProcessAndWithOtherBuckets TransportHosts.SameSeedSameRun)
 list(JOIN tests ":" filter)
 foreach(process first second)
-    execute_process(COMMAND ${PROGRAM} --gtest_filter=${filter} --gtest_output=xml:${OUTPUT}.${process}
+    execute_process(COMMAND ${PROGRAM} --gtest_filter=${filter}
+                            --gtest_output=xml:${OUTPUT}.${process}
                     OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
     file(READ ${OUTPUT}.${process} xml)
     string(REGEX MATCHALL "log_hash\"? ?(value)?=\"[0-9]+" ${process} "${xml}")
