@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 # Folder -> folders it may include from (besides itself). The longest matching prefix counts.
-CORE = ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca", "core/mad",
-        "core/agent", "core/cm", "core/router", "core/routing", "core/sharp", "core/sharp/manager", "core/sm",
-        "core/trunk"]
+CORE = ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch",
+        "core/hca", "core/mad", "core/agent", "core/cm", "core/router", "core/routing",
+        "core/sharp", "core/sharp/manager", "core/sm", "core/trunk"]
 ALLOWED = {
     "core/base": [],
     "core/wire": ["core/base"],
@@ -19,8 +19,8 @@ ALLOWED = {
     "core/router": ["core/base"],
     "core/hca": ["core/base", "core/wire"],
     "core/mad": ["core/base", "core/wire"],
-    "core/agent": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/mad",
-                   "core/sharp"],
+    "core/agent": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
+                   "core/switch", "core/mad", "core/sharp"],
     # Aggregation nodes, and the manager that gives jobs trees of them.
     "core/sharp": ["core/base", "core/wire"],
     "core/sharp/manager": ["core/base", "core/wire", "core/mad", "core/routing", "core/sharp"],
@@ -29,42 +29,44 @@ ALLOWED = {
     "core/routing": ["core/base", "core/topo"],
     "core/sm": ["core/base", "core/wire", "core/topo", "core/mad", "core/routing"],
     # A whole fabric that moves packets; as pure as the core.
-    "net": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
-            "core/mad", "core/agent", "core/router", "core/routing", "core/sm"],
+    "net": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch",
+            "core/hca", "core/mad", "core/agent", "core/router", "core/routing", "core/sm"],
     # SHARP in it, and its time.
-    "net/sharp": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/mad", "core/routing", "core/sharp",
-                  "core/sharp/manager", "net"],
+    "net/sharp": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/mad",
+                  "core/routing", "core/sharp", "core/sharp/manager", "net"],
     "parallel": ["core/base", "core/topo", "net"],
     # Traffic, results and what follows from them; as pure as the core.
-    "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "core/sharp/manager", "net"],
+    "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing",
+             "core/sharp/manager", "net"],
     "spec/cluster": ["core/base", "core/topo", "plan", "spec", "spec/scenario"],
     "spec/model": ["core/base", "plan"],
     "spec/trace": ["core/base", "plan"],
     "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
-    # What processes share; what runs in programs; what runs in the daemon. The last two do not include each
-    # other.
-    "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
-                    "core/cm", "core/routing"],
+    # What processes share; what runs in programs; what runs in the daemon. The last two do not
+    # include each other.
+    "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
+                    "core/switch", "core/hca", "core/cm", "core/routing"],
     "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
     # The memory of SHARP groups, between the daemon that makes it and the members that share it.
     "runtime/sharp": ["core/base", "core/wire", "core/hca", "core/sharp", "runtime/shm"],
     "runtime/daemon": CORE + ["spec", "runtime/shm", "runtime/sharp"],
-    "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/hca", "core/agent",
-                        "core/sharp", "core/trunk", "net", "net/sharp", "spec", "runtime/shm", "runtime/sharp",
-                        "runtime/direct", "runtime/daemon"],
+    "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
+                        "core/hca", "core/agent", "core/sharp", "core/trunk", "net", "net/sharp",
+                        "spec", "runtime/shm", "runtime/sharp", "runtime/direct",
+                        "runtime/daemon"],
     # Snapshots of a running fabric, for commands and the server.
     "view": ["core/base", "core/counters", "core/topo", "core/routing", "runtime/shm"],
     # A client of libibumad; a fabric over time; HTTP for it.
     "umad": ["core/base", "core/wire", "core/mad"],
     "telemetry": ["core/base", "core/wire", "core/counters", "core/topo", "runtime/shm", "view"],
-    "telemetry/mad": ["core/base", "core/wire", "core/counters", "core/topo", "core/mad", "core/agent", "core/sm",
-                      "telemetry", "umad"],
+    "telemetry/mad": ["core/base", "core/wire", "core/counters", "core/topo", "core/mad",
+                      "core/agent", "core/sm", "telemetry", "umad"],
     "telemetry/export": ["core/base", "core/counters", "core/topo", "telemetry"],
     "telemetry/store": ["core/base", "core/counters", "core/topo", "telemetry"],
     "page": [],
-    "server": ["core/base", "core/counters", "core/topo", "core/sm", "page", "runtime/shm", "view", "telemetry",
-               "telemetry/export", "telemetry/store"],
+    "server": ["core/base", "core/counters", "core/topo", "core/sm", "page", "runtime/shm", "view",
+               "telemetry", "telemetry/export", "telemetry/store"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
@@ -73,32 +75,34 @@ ALLOWED = {
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "abi/nccl": [],
-    # The command, the programs that it starts, and what both need of a fabric. The first two do not include
-    # each other.
-    "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
-    "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "net/sharp",
-                "parallel", "plan", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "telemetry",
-                "view", "runtime/shm",
+    # The command, the programs that it starts, and what both need of a fabric. The first two do not
+    # include each other.
+    "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm",
+                   "runtime/daemon"],
+    "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net",
+                "net/sharp", "parallel", "plan", "spec", "spec/cluster", "spec/model",
+                "spec/scenario", "spec/trace", "telemetry", "view", "runtime/shm",
                 "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
     "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
-    "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
-                     "runtime/carrier", "app/fabric", "server", "telemetry", "telemetry/export", "telemetry/mad",
-                     "telemetry/store"],
+    "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm",
+                     "runtime/daemon", "runtime/carrier", "app/fabric", "server", "telemetry",
+                     "telemetry/export", "telemetry/mad", "telemetry/store"],
     "app/programs/port_program.cc": ["app/programs/port_program.h", "umad"],
     "app/programs/port_program.h": ["umad"],
-    "app/programs/softib_am.cc": ["core/base", "core/wire", "core/mad", "core/sharp", "core/sharp/manager", "umad",
-                                  "app/programs/port_program.h"],
-    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm", "umad",
-                                  "app/programs/port_program.h"],
+    "app/programs/softib_am.cc": ["core/base", "core/wire", "core/mad", "core/sharp",
+                                  "core/sharp/manager", "umad", "app/programs/port_program.h"],
+    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm",
+                                  "umad", "app/programs/port_program.h"],
 }
 
 APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/port_program.cc",
        "app/programs/softib_am.cc", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "view",
-                    "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp", "abi/sysfs", "abi/rspreload",
-                    "abi/nccl", "umad", "telemetry", "telemetry/export", "telemetry/mad", "telemetry/store",
-                    "server"] + APP
+SYSTEM = RUNTIME + [
+    "parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "view",
+    "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp", "abi/sysfs", "abi/rspreload",
+    "abi/nccl", "umad", "telemetry", "telemetry/export", "telemetry/mad", "telemetry/store",
+    "server"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
@@ -110,9 +114,10 @@ RESTRICTED = {
     r"^spdlog/": ["app/programs", "runtime/daemon"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "abi/nccl", "umad"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
-    r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$": SYSTEM,
-    r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|netinet/.*|arpa/.*)$":
-        SYSTEM,
+    r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|"
+    r"random)$": SYSTEM,
+    r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|"
+    r"netinet/.*|arpa/.*)$": SYSTEM,
     r"^sys/mman\.h$": SYSTEM + ["net"],
 }
 
@@ -148,8 +153,10 @@ def check(source_root):
                     complaints.append(f"{where}: {layer} must not include {other} ({target})")
             else:
                 for pattern, layers in RESTRICTED.items():
-                    if re.search(pattern, target) and layer not in layers and not name.endswith("_test.cc"):
-                        complaints.append(f"{where}: <{target}> belongs in {', '.join(layers)} only")
+                    if (re.search(pattern, target) and layer not in layers
+                            and not name.endswith("_test.cc")):
+                        complaints.append(
+                            f"{where}: <{target}> belongs in {', '.join(layers)} only")
     return complaints
 
 
