@@ -113,7 +113,7 @@ def report(bench, mpis):
              "medians for latency, of the best rounds for bandwidth.", "",
              f"Machine: {machine_name()}. {versions(mpis)}.",
              f"Load average {bench.load:.1f} before, {os.getloadavg()[0]:.1f} at the end; "
-             "alone it would be about 2 at the end.", "",
+             "without other work it would be about 2 at the end.", "",
              "## Latency of 8 bytes, µs, one way", "",
              f"Goal: at most {LATENCY_RATIO_MAX}× that of shared memory, and {TCP_RATIO_MIN} times "
              "better than TCP.", "",

@@ -268,7 +268,7 @@ def main():
             f"Written by `bash bench/nccl.sh --transports {options.transports}`:",
             "all ranks on one GPU, each on a virtual host of its own, by way of the host's memory "
             "(staged) or from GPU to",
-            "GPU (GPUDirect), in one run. Every result was compared with what it must be, "
+            "GPU (GPUDirect), in one run. Every result was compared with the expected one, "
             "in every rank.", "",
             *[f"    {line}" for line in version_line(options)], f"    MPS: {options.mps}", ""]
     text = "\n".join(head + lines)

@@ -36,7 +36,7 @@ NOTES = [
     "on TCP it sleeps at once.",
     "- `riostream` writes into memory that its program took from the heap: each write is a system "
     "call of ours. The",
-    "  other side spins on that memory, however it was told to wait.",
+    "  other side spins on that memory, whatever way of waiting its flag asks for.",
     "- A ping of `rping` is four messages, an RDMA read and an RDMA write, one after the other, "
     "and each completion wakes",
     "  a thread of the program that wakes another. There and back over TCP two threads are woken.",
@@ -177,7 +177,8 @@ def report(bench):
         "extremes in brackets; ratios are of the",
         f"best rounds. Goal: {TCP_RATIO_MIN:g}× TCP.", "",
         f"Machine: {machine_name()}. Load average {bench.load:.1f} before,",
-        f"{os.getloadavg()[0]:.1f} at the end; alone it would be about 2 at the end.", "",
+        f"{os.getloadavg()[0]:.1f} at the end; without other work it would be about 2 at the end.",
+        "",
         "## Time of a message, one way, µs", "", head, "|---" * 5 + "|", *rows(bench, True), "",
         "## Bandwidth, GB/s", "", head, "|---" * 5 + "|", *rows(bench, False),
         row(bench, "`iperf3`, with `softib exec --rsockets`", "iperf3 softib", "iperf3 tcp", False),

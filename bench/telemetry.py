@@ -249,13 +249,13 @@ def report(bench, arguments, ports):
         "Busy: all its ports count data,", "packets and, one in ten, XmitWait between any two "
         "samples. `bench_busy_ports` makes them do so; no programs run.", "",
         "Prometheus asks for gzip. Each line of names by cable has both ends of the cable, 170 "
-        "bytes; a large fabric tells", "less of them without being asked "
-        "([which counters](api.md#metrics-and-csv)), and anybody takes parts of it",
+        "bytes; for a large fabric", "fewer are exported by default "
+        "([which counters](api.md#metrics-and-csv)), and a client can request parts of it",
         "(`/metrics?num_shards=2&shard=0`).", "",
         "| what | measured | goal | reached |", "|---|---|---|---|", *fabric_rows(bench, "idle"),
         *fabric_rows(bench, "busy"), "",
         "## Beside it", "",
-        "The same with nobody who samples, with a sampler of this fabric, and, as a control, with "
+        "The same without a sampler, with a sampler of this fabric, and, as a control, with "
         "a sampler of another fabric of", "the same shape. The control takes the same share of "
         "cores, caches and memory, and the daemon that is measured",
         "does not know of it: the last column is what sampling does to the daemon, the column "

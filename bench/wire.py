@@ -101,11 +101,12 @@ def report(bench):
              "the last two in UDP datagrams on the loopback interface. A trunk has a process at "
              "either end; on two cores",
              "they share one while the client spins on the other. With `-e` it sleeps until "
-             "something is complete.", "",
+             "a completion comes.", "",
              f"Medians over {bench.rounds} interleaved rounds, extremes in brackets; "
-             "goals are held against the best rounds.", "",
+             "goals are compared with the best rounds.", "",
              f"Machine: {machine_name()}. Load average {bench.load:.1f} before,",
-             f"{os.getloadavg()[0]:.1f} at the end; alone it would be about 2 at the end.", "",
+             f"{os.getloadavg()[0]:.1f} at the end; "
+             "without other work it would be about 2 at the end.", "",
              "| 64 KiB messages | GB/s | to TCP | goal |", "|---|---|---|---|",
              f"| TCP stream (qperf) | {bench.spread('tcp', 2)} | 1 | |"]
     for way in WAYS:

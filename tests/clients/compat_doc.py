@@ -79,7 +79,7 @@ def pyverbs():
              "| module | " + " | ".join(verdicts) + " |", "|---" * (len(verdicts) + 1) + "|"]
     for module, results in by_module.items():
         lines.append(f"| {module} | " + " | ".join(str(results[v] or "") for v in verdicts) + " |")
-    lines += ["", "Those that do not pass:", "", "| case | result | reason |", "|---|---|---|"]
+    lines += ["", "Cases that do not pass:", "", "| case | result | reason |", "|---|---|---|"]
     lines += [f"| {case['name']} | {case['result']} | {escape(case['reason'])} |"
               for case in cases if case["result"] != "pass"]
     return "\n".join(lines) + "\n"
