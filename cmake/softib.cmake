@@ -53,6 +53,11 @@ if(SOFTIB_SANITIZE)
         target_link_options(softib_options INTERFACE
             -shared-libsan -Wl,-rpath,${runtime_folder})
     endif()
+    find_program(SOFTIB_CLANG_LINKER ld.lld-19)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND SOFTIB_CLANG_LINKER)
+        # It takes a third of the time, with 80 programs to link.
+        target_link_options(softib_options INTERFACE --ld-path=${SOFTIB_CLANG_LINKER})
+    endif()
     if(SOFTIB_SANITIZE MATCHES "thread")
         # GCC warns that TSan ignores fences; the code that relies on a bare fence says how it
         # stays correct under TSan.
@@ -60,11 +65,12 @@ if(SOFTIB_SANITIZE)
     endif()
 endif()
 
-# What tests are made of: they run once for each time they are compiled.
+# What tests are made of: they run once for each time they are compiled. A check that fails names
+# its line without debug information.
 add_library(softib_test_options INTERFACE)
 target_link_libraries(softib_test_options INTERFACE softib_options)
 target_compile_options(softib_test_options INTERFACE
-    $<$<CONFIG:RelWithDebInfo>:-O0>
+    $<$<CONFIG:RelWithDebInfo>:-O0 -g0>
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # For ccache's sake.
 if(CMAKE_UNITY_BUILD)
     # GCC takes the sources of a unity build for headers, in which a test's fixture were visible.
