@@ -142,6 +142,7 @@ std::uint16_t PerfAgent::samples_control(const Request& r) {
     if (r.set) {
         sampling.control = asked;
         sampling.start = r.count(first, last);
+        sampling.turn = ++samplings_begun_;
     }
     wire::PortSamplesControl answer = sampling.control;
     answer.port_select = asked.port_select;
@@ -153,18 +154,19 @@ std::uint16_t PerfAgent::samples_control(const Request& r) {
 
 std::uint16_t PerfAgent::samples_result(const Request& r) {
     wire::PortSamplesResult answer;
-    // A result names no port. If controls of several ports have this tag, a counter is that of the
-    // highest of these ports.
+    // A result names no port. If controls of several ports have this tag, it is that of the control
+    // that was set last: a node with one sampling mechanism samples for that one.
     const auto asked = wire::parse<wire::PortSamplesResult>(r.data);
+    const Sampling* newest = nullptr;
     for (const auto& [key, sampling] : samplings_) {
-        if (key >> 8 != r.id || sampling.control.tag != asked.tag) {
-            continue;
+        if (key >> 8 == r.id && sampling.turn != 0 && sampling.control.tag == asked.tag &&
+            (newest == nullptr || sampling.turn > newest->turn)) {
+            newest = &sampling;
         }
-        std::uint8_t first = 0;
-        std::uint8_t last = 0;
-        if (!r.ports(sampling.control.port_select, first, last)) {
-            continue;
-        }
+    }
+    std::uint8_t first = 0;
+    std::uint8_t last = 0;
+    if (newest != nullptr && r.ports(newest->control.port_select, first, last)) {
         const counters::PortCounts now = r.count(first, last);
         constexpr std::uint64_t counters::PortCounts::* kSampled[] = {
             nullptr,
@@ -175,10 +177,10 @@ std::uint16_t PerfAgent::samples_result(const Request& r) {
             &counters::PortCounts::xmit_wait,
         };
         for (std::size_t i = 0; i < answer.counter.size(); ++i) {
-            const std::uint16_t select = sampling.control.counter_select[i];
+            const std::uint16_t select = newest->control.counter_select[i];
             if (select > 0 && select < std::size(kSampled)) {
                 answer.counter[i] = saturated<std::uint32_t>(now.*kSampled[select] -
-                                                             sampling.start.*kSampled[select]);
+                                                             newest->start.*kSampled[select]);
             }
         }
     }

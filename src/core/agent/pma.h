@@ -50,6 +50,7 @@ class PerfAgent {
     struct Sampling {
         wire::PortSamplesControl control;
         counters::PortCounts start;
+        std::uint64_t turn = 0;  ///< Number of the Set that began it; 0: no Set has.
     };
     /// The values to subtract from each field that shows a counter. The index of a field is that of
     /// its counter in kPortCounters, times kFieldsPerCounter, plus its own among the counter's
@@ -76,6 +77,7 @@ class PerfAgent {
     std::unordered_map<std::uint64_t, Bases> bases_;
     std::unordered_map<std::uint64_t, counters::LaneCounts> lane_bases_;
     std::map<std::uint64_t, Sampling> samplings_;
+    std::uint64_t samplings_begun_ = 0;
 };
 
 }  // namespace softib::agent
