@@ -20,11 +20,6 @@ class UpDownSearch {
     void run(std::uint32_t first, HopSets& sets);
 
   private:
-    struct Ends {
-        std::uint32_t up;  ///< Neighbours before this one lead up, the rest down.
-        std::uint32_t last;
-    };
-
     std::uint64_t* costs(std::uint32_t sw) { return &costs_[std::size_t{sw} * width_]; }
     /// Adds to `sw` the destinations that its neighbours in a range of sides_ reach, and records
     /// these neighbours as next hops.
