@@ -158,10 +158,13 @@ template <FabricView Fabric, typename See>
 std::optional<typename Fabric::Place> follow_unicast(const Fabric& fabric,
                                                      typename Fabric::Place at, Lid dlid,
                                                      std::optional<PKey> pkey, See&& see) {
-    for (std::uint32_t hops = 0; hops <= kHopsMax; ++hops) {
+    for (std::uint32_t hops = 0;; ++hops) {
         const auto sw = fabric.switch_at(at);
         if (!sw) {
             return at;
+        }
+        if (hops == kHopsMax) {
+            return std::nullopt;
         }
         const std::optional<std::uint8_t> out = pass(*sw, at.port, dlid, pkey, see);
         if (!out) {
@@ -177,7 +180,6 @@ std::optional<typename Fabric::Place> follow_unicast(const Fabric& fabric,
         }
         at = *next;
     }
-    return std::nullopt;
 }
 
 /// The copies of one multicast packet on their way.
