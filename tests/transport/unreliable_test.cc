@@ -450,6 +450,18 @@ TEST(Multicast, QKeyAndPKeyCountHereToo) {
     EXPECT_TRUE(p.completions(1, true).empty());
 }
 
+TEST(Multicast, AnAttachmentThatIsInAFullTableIsMadeAgain) {
+    const HcaLimits limits;
+    MulticastPair p;
+    Hca& hca = p.ends[0].hca;
+    for (std::uint32_t i = 0; i < limits.group_members; ++i) {
+        const Lid lid{static_cast<std::uint16_t>(kGroupLid.value + i)};
+        ASSERT_TRUE(hca.attach(p.ends[0].qpn, group_of(1), lid));
+    }
+    EXPECT_FALSE(hca.attach(p.ends[0].qpn, group_of(2), kGroupLid)) << "the table is full";
+    EXPECT_TRUE(hca.attach(p.ends[0].qpn, group_of(1), kGroupLid));
+}
+
 TEST(Multicast, OnlyDatagramsAndGroupsAttach) {
     Probe rc;
     EXPECT_FALSE(rc.ends[0].hca.attach(rc.ends[0].qpn, group_of(1), kGroupLid));

@@ -175,13 +175,16 @@ PostError Hca::post_receive(SrqId srq, std::uint64_t wr_id, std::span<const Sge>
 bool Hca::attach(Qpn qpn, const Gid& group, Lid lid) {
     const QueuePair* qp = find(qpn);
     const Member member{qpn, group, lid};
-    if (qp == nullptr || qp->core().init.type != QpType::kUd || !group.is_multicast() ||
-        members_.size() == limits_.group_members) {
+    if (qp == nullptr || qp->core().init.type != QpType::kUd || !group.is_multicast()) {
         return false;
     }
-    if (std::ranges::find(members_, member) == members_.end()) {
-        members_.push_back(member);
+    if (std::ranges::find(members_, member) != members_.end()) {
+        return true;
     }
+    if (members_.size() == limits_.group_members) {
+        return false;
+    }
+    members_.push_back(member);
     return true;
 }
 
