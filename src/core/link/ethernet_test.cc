@@ -33,6 +33,7 @@ TEST(Pause, HeadroomCoversCableAndPacketsUnderWay) {
     // 400 Gb/s: 64 bytes in 1.28 ns. 100 m of cable hold 390 blocks each way.
     EXPECT_EQ(headroom_blocks(1280, 500'000, 0, 4096), 782U + 2 * 64 + 1);
     EXPECT_EQ(headroom_blocks(1280, 500'000, 128'000, 4096), 782U + 100 + 2 * 64 + 1);
+    EXPECT_EQ(headroom_blocks(1280, 500'000, 0, 1 << 17), 782U + 2 * 2048 + 1);
 }
 
 constexpr DcqcnRule kDcqcn{};

@@ -25,7 +25,7 @@ constexpr std::uint32_t headroom_blocks(std::uint32_t ps_per_64_bytes, TimePs ca
                                         TimePs silicon_ps, std::uint32_t packet_bytes) {
     const auto under_way =
         static_cast<std::uint32_t>((2 * cable_ps + silicon_ps) / ps_per_64_bytes + 1);
-    return under_way + 2 * blocks_of(static_cast<std::uint16_t>(packet_bytes)) + 1;
+    return under_way + 2 * blocks_of(packet_bytes) + 1;
 }
 
 /// The receiver's end of one priority of one cable. Its calls return what to tell the sender.
