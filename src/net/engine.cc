@@ -325,7 +325,7 @@ void Engine::send_next(std::uint32_t port, Tx& tx) {
         const link::ArbitrationTable& table = tables_[table_of_[port]];
         vl = arbiters_[port].choose(table, ready);
         SOFTIB_CHECK(vl != link::kNoVl);  // All lanes that are ready are in a list.
-        arbiters_[port].charge(table, packets_[lane(port, vl).head].bytes);
+        arbiters_[port].charge(packets_[lane(port, vl).head].bytes);
     }
     send_head(port, vl, tx);
 }

@@ -77,7 +77,7 @@ std::uint8_t Arbiter::choose(const ArbitrationTable& table, std::uint16_t ready)
     return table.low[low.entry].vl;
 }
 
-void Arbiter::charge(const ArbitrationTable& table, std::uint32_t bytes) {
+void Arbiter::charge(std::uint32_t bytes) {
     if (from_high_) {
         high_bytes_ = low_waits_ ? high_bytes_ + bytes : 0;
     } else if (low_waits_) {
@@ -88,7 +88,6 @@ void Arbiter::charge(const ArbitrationTable& table, std::uint32_t bytes) {
     Turn& turn = from_high_ ? high_ : low_;
     const std::uint16_t units = blocks_of(bytes);
     turn.left = static_cast<std::uint8_t>(units < turn.left ? turn.left - units : 0);
-    static_cast<void>(table);
 }
 
 }  // namespace softib::link

@@ -48,7 +48,7 @@ class Arbiter {
     /// The caller calls charge() when the packet is sent.
     std::uint8_t choose(const ArbitrationTable& table, std::uint16_t ready);
     /// Charges a packet that was sent to the turn of the lane that choose() returned last.
-    void charge(const ArbitrationTable& table, std::uint32_t bytes);
+    void charge(std::uint32_t bytes);
 
   private:
     struct Turn {

@@ -33,7 +33,7 @@ std::map<int, std::uint32_t> send(const ArbitrationTable& table, std::uint16_t r
     for (int i = 0; i < packets; ++i) {
         const std::uint8_t vl = arbiter.choose(table, ready);
         sent[vl] += bytes;
-        arbiter.charge(table, bytes);
+        arbiter.charge(bytes);
     }
     return sent;
 }
@@ -59,7 +59,7 @@ TEST(Arbiter, ALaneWithNothingToSendGivesItsTurnAway) {
     Arbiter arbiter;
     const auto table = table_of({}, {{0, 255}, {1, 1}}, 0);
     EXPECT_EQ(arbiter.choose(table, 0b10), 1);
-    arbiter.charge(table, 64);
+    arbiter.charge(64);
     EXPECT_EQ(arbiter.choose(table, 0b10), 1);
 }
 
