@@ -84,7 +84,8 @@ TEST_F(DiscoveryTest, ADeadSwitchIsNotFoundAndTheRestIs) {
     EXPECT_EQ(discovery.inventory().nodes.size(), graph_.nodes.size() - 1);
 }
 
-TEST(PerfClient, APortThatDoesNotAnswerIsNotAskedForEver) {
+/// Returns the inventory of port 3 of a switch with LID 5.
+Inventory one_port() {
     Inventory inventory;
     inventory.nodes = {{.guid = Guid{1},
                         .system_guid = {},
@@ -95,6 +96,11 @@ TEST(PerfClient, APortThatDoesNotAnswerIsNotAskedForEver) {
                         .port_first = 0,
                         .port_count = 1}};
     inventory.ports.emplace_back().number = 3;
+    return inventory;
+}
+
+TEST(PerfClient, APortThatDoesNotAnswerIsNotAskedForEver) {
+    const Inventory inventory = one_port();
     PerfClient client(inventory, {.window = 4, .timeout_ns = 10, .retries = 1}, true);
     std::size_t sent = 0;
     for (std::uint64_t now = 0; !client.done() && now < 1000; now += 10) {
@@ -111,16 +117,7 @@ TEST(PerfClient, APortThatDoesNotAnswerIsNotAskedForEver) {
 }
 
 TEST(PerfClient, OfACounterThatTwoAttributesHaveTheLargerCounts) {
-    Inventory inventory;
-    inventory.nodes = {{.guid = Guid{1},
-                        .system_guid = {},
-                        .name = "sw",
-                        .kind = {},
-                        .lid = Lid{5},
-                        .tier = 0,
-                        .port_first = 0,
-                        .port_count = 1}};
-    inventory.ports.emplace_back().number = 3;
+    const Inventory inventory = one_port();
     PerfClient client(inventory, {}, false);
     while (const auto asked = client.poll_transmit(0)) {
         mad::Packet answer = *asked;
@@ -139,6 +136,33 @@ TEST(PerfClient, OfACounterThatTwoAttributesHaveTheLargerCounts) {
     EXPECT_TRUE(client.done());
     EXPECT_EQ(client.counts()[0].xmit_words, std::uint64_t{1} << 32);
     EXPECT_EQ(client.counts()[0].symbol_errors, 9U);
+}
+
+TEST(PerfClient, ACounterThatWasResetIsZeroAndOneThatWasNotReadStays) {
+    const Inventory inventory = one_port();
+    PortCounts before;
+    before.symbol_errors = 9;
+    before.looping_errors = 4;
+    before.buffer_overruns = 3;
+    std::vector<PortCounts> counts{before};
+    for (const bool details : {false, true}) {
+        PerfClient silent(inventory, {.window = 4, .timeout_ns = 10, .retries = 0}, details);
+        silent.update(counts);
+        EXPECT_EQ(counts[0].symbol_errors, before.symbol_errors) << "the agent has not answered";
+        EXPECT_EQ(counts[0].looping_errors, before.looping_errors);
+        PerfClient client(inventory, {}, details);
+        while (const auto asked = client.poll_transmit(0)) {
+            mad::Packet answer = *asked;
+            answer.slid = Lid{5};
+            wire::Mad<std::uint8_t>(answer.mad).set_method(wire::Method::kGetResp);
+            client.handle(answer);
+        }
+        client.update(counts);
+        EXPECT_EQ(counts[0].symbol_errors, 0U);
+        EXPECT_EQ(counts[0].looping_errors, details ? 0U : 4U);
+        EXPECT_EQ(counts[0].buffer_overruns, details ? 0U : 3U) << "a detail may be larger";
+        before = counts[0];
+    }
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ std::expected<Reading, std::string> MadSource::read() {
         return std::unexpected(fmt::format("{} is gone", device_));
     }
     last_.resize(inventory_->ports.size());
+    client.update(last_);
     Reading reading{.inventory = inventory_, .sample = {}, .notices = {}};
     Sample& sample = reading.sample;
     sample.states = states_;
@@ -141,14 +142,6 @@ std::expected<Reading, std::string> MadSource::read() {
                 sample.silent.push_back(node);
             }
             next_discovery_ns_ = 0;  // The fabric may have changed.
-            continue;
-        }
-        for (const auto& row : counters::kPortCounters) {
-            // A detail that was not read this time is 0, and keeps its last value.
-            const std::uint64_t value = client.counts()[i].*row.value;
-            if (value != 0) {
-                last_[i].*row.value = value;
-            }
         }
     }
     sample.counts = last_;

@@ -52,7 +52,8 @@ PerfClient::PerfClient(const Inventory& inventory, const Limits& limits, bool de
       limits_(limits),
       slots_(limits.window),
       counts_(inventory.ports.size()),
-      answered_(inventory.ports.size(), 0) {
+      answered_(inventory.ports.size(), 0),
+      heard_(inventory.ports.size()) {
     for (std::uint32_t i = 0; i < inventory.ports.size(); ++i) {
         for (const PmAttribute attribute : kAlways) {
             queue_.push_back({i, attribute});
@@ -125,6 +126,7 @@ void PerfClient::handle(const mad::Packet& packet) {
     }
     slot.busy = false;
     --under_way_;
+    heard_[slot.question.port].push_back(slot.question.attribute);
     if (header.status() == wire::mad_status::kOk) {
         take(slot.question, packet.mad);
     }
@@ -148,6 +150,27 @@ void PerfClient::take(const Question& question, const wire::MadBytes& mad) {
             return add<wire::PortXmitConCtrl>(question.attribute, mad, counts);
         default:
             return;
+    }
+}
+
+/// Returns whether the agent of a port answered for all attributes that have a counter, so that a
+/// count of zero means zero.
+bool PerfClient::was_read(std::uint32_t port,
+                          const counters::PortCounter<std::uint64_t>& row) const {
+    return answered_[port] != 0 &&
+           std::ranges::all_of(row.fields, [&](const counters::AttributeField& shown) {
+               return shown.name.empty() ||
+                      std::ranges::find(heard_[port], shown.attribute) != heard_[port].end();
+           });
+}
+
+void PerfClient::update(std::vector<PortCounts>& counts) const {
+    for (std::uint32_t i = 0; i < counts_.size(); ++i) {
+        for (const auto& row : counters::kPortCounters) {
+            if (row.is_stored() && (counts_[i].*row.value != 0 || was_read(i, row))) {
+                counts[i].*row.value = counts_[i].*row.value;
+            }
+        }
     }
 }
 

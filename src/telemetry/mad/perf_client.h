@@ -31,6 +31,9 @@ class PerfClient {
     bool done() const { return queue_.empty() && under_way_ == 0; }
 
     const std::vector<PortCounts>& counts() const { return counts_; }
+    /// Sets the counters that were read in `counts`, which has those of earlier readings by port of
+    /// the inventory. A counter that was not read keeps its value.
+    void update(std::vector<PortCounts>& counts) const;
     /// Returns, for each port of the inventory, whether its agent answered.
     const std::vector<std::uint8_t>& answered() const { return answered_; }
 
@@ -49,6 +52,7 @@ class PerfClient {
 
     mad::Packet packet_of(std::size_t slot) const;
     void take(const Question& question, const wire::MadBytes& mad);
+    bool was_read(std::uint32_t port, const counters::PortCounter<std::uint64_t>& row) const;
 
     const Inventory& inventory_;
     Limits limits_;
@@ -58,6 +62,8 @@ class PerfClient {
     std::size_t under_way_ = 0;
     std::vector<PortCounts> counts_;
     std::vector<std::uint8_t> answered_;
+    /// By port: the attributes for which an answer came, even one that has no counters.
+    std::vector<std::vector<wire::PmAttribute>> heard_;
 };
 
 }  // namespace softib::telemetry
