@@ -52,6 +52,15 @@ TEST(TraceJob, MergedJobsKeepTheirPeersAndGroups) {
     EXPECT_EQ(find_fault(all), std::nullopt);
 }
 
+TEST(TraceJob, MergedAndScaledJobsKeepTheirNotes) {
+    Job one = empty_job(2);
+    one.notes = {"a", "b"};
+    Job other = empty_job(2);
+    other.notes = {"b", "c"};
+    EXPECT_EQ(merge(std::vector<Job>{one, other}).notes, (std::vector<std::string>{"a", "b", "c"}));
+    EXPECT_EQ(scale(one, 4)->notes, one.notes);
+}
+
 TEST(TraceJob, AScaledRingIsOneRing) {
     Job ring = empty_job(4);
     ring.add_world();

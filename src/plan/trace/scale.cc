@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "plan/trace/expand.h"
 
@@ -33,6 +34,9 @@ Job merge(std::span<const Job> jobs) {
         all.name += (all.name.empty() ? "" : "+") + job.name;
         const auto names = static_cast<std::uint32_t>(all.names.size());
         all.names.insert(all.names.end(), job.names.begin(), job.names.end());
+        std::ranges::copy_if(job.notes, std::back_inserter(all.notes), [&](const auto& note) {
+            return std::ranges::find(all.notes, note) == all.notes.end();
+        });
         const auto communicators = static_cast<std::uint32_t>(all.communicators.size());
         for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
             Program program = job.program(rank);
@@ -77,6 +81,7 @@ std::expected<Job, std::string> scale(const Job& job, std::uint32_t ranks) {
     Job scaled;
     scaled.name = job.name;
     scaled.names = job.names;
+    scaled.notes = job.notes;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         scaled.program_of.push_back(job.program_of[rank % old]);
     }
