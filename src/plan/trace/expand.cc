@@ -117,29 +117,6 @@ class Expansion {
         return {};
     }
 
-    GroupOperation operation_of(const std::vector<std::uint32_t>& members,
-                                const std::vector<std::uint32_t>& operations) const {
-        GroupOperation all{.algorithm = algorithm_};
-        for (std::size_t m = 0; m < members.size(); ++m) {
-            const Operation& op = job_.program(members[m]).operations()[operations[m]];
-            all.collective = op.collective;
-            all.root = op.peer;
-            all.bytes = std::max(all.bytes, op.bytes);
-            if (op.rings && !algorithm_) {
-                all.algorithm = Algorithm::kRing;
-            }
-            if (op.splits != kNone) {
-                const auto from = job_.program(members[m]).splits.begin() +
-                                  static_cast<std::ptrdiff_t>(op.splits);
-                all.splits.emplace_back(from, from + static_cast<std::ptrdiff_t>(members.size()));
-            }
-        }
-        if (all.splits.size() != members.size()) {
-            all.splits.clear();
-        }
-        return all;
-    }
-
     /// A collective operation of a group, while it becomes messages.
     struct Call {
         const std::vector<std::uint32_t>& members;
@@ -154,7 +131,10 @@ class Expansion {
     void expand_call(const std::vector<std::uint32_t>& members,
                      const std::vector<std::uint32_t>& operations, const Group& group,
                      std::vector<std::uint32_t>& last) {
-        const GroupOperation operation = operation_of(members, operations);
+        GroupOperation operation = group_operation(job_, members, operations);
+        if (algorithm_) {
+            operation.algorithm = algorithm_;
+        }
         const GroupWork work = group.work(operation);
         std::vector<std::uint32_t> entry(members.size());
         for (std::size_t m = 0; m < members.size(); ++m) {

@@ -66,6 +66,32 @@ NcclParts parts_of(const Places& places, std::span<const std::uint32_t> gpus) {
 
 }  // namespace
 
+GroupOperation group_operation(const Job& job, std::span<const std::uint32_t> members,
+                               std::span<const std::uint32_t> operations) {
+    GroupOperation all;
+    bool split = false;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+        const Operation& op = job.program(members[m]).operations()[operations[m]];
+        all.collective = op.collective;
+        all.root = op.peer;
+        all.bytes = std::max(all.bytes, op.bytes);
+        if (op.rings) {
+            all.algorithm = Algorithm::kRing;
+        }
+        split = split || op.splits != kNone;
+    }
+    for (std::size_t m = 0; split && m < members.size(); ++m) {
+        const Program& program = job.program(members[m]);
+        const Operation& op = program.operations()[operations[m]];
+        std::vector<std::uint64_t>& parts = all.splits.emplace_back(members.size());
+        for (std::size_t to = 0; to < members.size(); ++to) {
+            parts[to] =
+                op.splits == kNone ? op.bytes / members.size() : program.splits[op.splits + to];
+        }
+    }
+    return all;
+}
+
 Group::Group(const Places& places, std::vector<std::uint32_t> gpus)
     : places_(places),
       gpus_(std::move(gpus)),

@@ -109,6 +109,12 @@ struct GroupOperation {
     std::optional<Algorithm> algorithm = {};  ///< Taken instead of NCCL's choice.
 };
 
+/// Returns the operation that the members of a group do together, with the most bytes that one of
+/// them gives. `operations` has the number of the operation in each member's program. If only some
+/// members have unequal parts, the others send equal ones.
+GroupOperation group_operation(const Job& job, std::span<const std::uint32_t> members,
+                               std::span<const std::uint32_t> operations);
+
 /// A group of ranks on GPUs.
 class Group {
   public:

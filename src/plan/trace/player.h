@@ -213,7 +213,6 @@ class Player : public net::MessageListener {
 
     void begin_collective(std::uint32_t who, std::uint32_t operation, TimePs at);
     void arrive(std::uint32_t who, std::uint32_t operation, TimePs at);
-    GroupOperation group_operation(const GroupState& group) const;
     void begin_group(std::uint32_t id, TimePs at);
     void begin_round(std::uint32_t id, TimePs at);
     void end_flow(std::uint32_t id, std::uint32_t flow, TimePs at);

@@ -62,37 +62,11 @@ void Player::arrive(std::uint32_t who, std::uint32_t number, TimePs at) {
     }
 }
 
-/// Returns the operation that all members have begun, with the most bytes that one of them gave.
-GroupOperation Player::group_operation(const GroupState& group) const {
-    const Job& job = jobs_[group.job].job;
-    const auto& members = job.communicators[group.communicator].groups[group.group];
-    GroupOperation all;
-    bool split = false;
-    for (std::size_t m = 0; m < members.size(); ++m) {
-        const Operation& op = job.program(members[m]).operations()[group.operations[m]];
-        all.collective = op.collective;
-        all.root = op.peer;
-        all.bytes = std::max(all.bytes, op.bytes);
-        if (op.rings) {
-            all.algorithm = Algorithm::kRing;
-        }
-        split = split || op.splits != kNone;
-    }
-    for (std::size_t m = 0; split && m < members.size(); ++m) {
-        const Program& program = job.program(members[m]);
-        const Operation& op = program.operations()[group.operations[m]];
-        std::vector<std::uint64_t>& parts = all.splits.emplace_back(members.size());
-        for (std::size_t to = 0; to < members.size(); ++to) {
-            parts[to] =
-                op.splits == kNone ? op.bytes / members.size() : program.splits[op.splits + to];
-        }
-    }
-    return all;
-}
-
 void Player::begin_group(std::uint32_t id, TimePs at) {
     GroupState& group = groups_[id];
-    const GroupOperation op = group_operation(group);
+    const Job& played = jobs_[group.job].job;
+    const GroupOperation op = group_operation(
+        played, played.communicators[group.communicator].groups[group.group], group.operations);
     if (!group.placed) {
         std::vector<std::uint32_t> gpus;
         const PlacedJob& job = jobs_[group.job];

@@ -314,6 +314,19 @@ TEST(TraceExpand, StepsStandForACollective) {
     }
 }
 
+TEST(TraceExpand, AMemberWithoutSplitsSendsEqualParts) {
+    const Cluster cluster = hgx(2);
+    Job job = one_collective(16, collective(Collective::kAllToAll, 16 << 20));
+    job.programs[3].operations()[0].splits = 0;
+    job.programs[3].splits.assign(16, 1 << 20);
+    job.programs[3].splits[12] = 9 << 20;
+    const Playing whole = play(cluster, {job}, {.keep_flows = true});
+    ASSERT_TRUE(whole.run());
+    const Playing steps = play_steps(cluster, job, {.keep_flows = true});
+    ASSERT_TRUE(steps.run());
+    EXPECT_EQ(fabric_bytes(whole), fabric_bytes(steps));
+}
+
 /// For every operation, steps that wait for each other take at least as long as the links of NICs
 /// need, and about as long as the planner says.
 TEST(TraceExpand, StepsTakeNoLessThanTheBoundAndAboutThePlannersTime) {
