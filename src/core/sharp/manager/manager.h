@@ -123,7 +123,8 @@ class Manager {
     void set_lid(Lid lid) { lid_ = lid; }
     /// Makes jobs that start wait until set_routes() or lack_routes() is called.
     void await_routes() { awaits_routes_ = true; }
-    /// Sets the routed fabric. Active jobs whose tree is no longer in the fabric fail.
+    /// Sets the routed fabric. Jobs whose tree is no longer in the fabric fail, those too whose
+    /// tree the manager still configures.
     void set_routes(routing::Graph graph, routing::Lfts lfts);
     /// Says that the caller could not find out the routes: jobs that wait for them fail.
     void lack_routes(const std::string& reason);

@@ -56,7 +56,8 @@ void Manager::set_routes(routing::Graph graph, routing::Lfts lfts) {
     awaits_routes_ = false;
     discover();
     for (auto& [id, job] : jobs_) {
-        if (job.phase == JobState::kActive && !still_stands(job)) {
+        const bool has_tree = job.phase == JobState::kConfiguring || job.phase == JobState::kActive;
+        if (has_tree && !still_stands(job)) {
             fail_job(id, Error::kConnectTree, "a cable or switch of its tree is gone");
         }
     }

@@ -239,6 +239,28 @@ TEST(SharpManager, ALostCableEndsTheJobsThatUseItAndOthersGetAnotherTree) {
     EXPECT_EQ(subnet.manager.job(next)->phase, JobState::kActive);
 }
 
+TEST(SharpManager, ALostCableEndsAJobWhoseTreeIsBeingConfigured) {
+    Subnet subnet(small_tree());
+    subnet.pump();  // All nodes are known.
+    const auto job = subnet.manager.create_job({.key = 1, .size = 32});
+    for (std::uint32_t rank = 0; rank < 32; ++rank) {
+        subnet.manager.join(*job, rank, subnet.hosts()[rank], Qpn{0x800000 + rank});
+    }
+    subnet.manager.start(*job);
+    const JobState& state = *subnet.manager.job(*job);
+    ASSERT_EQ(state.phase, JobState::kConfiguring);
+    const TreePlan::Node leaf = state.plan.nodes.back();
+    const auto node = std::ranges::find(subnet.fabric().nodes, leaf.guid, &topo::Node::node_guid);
+    routing::unplug(subnet.fabric(),
+                    static_cast<std::uint32_t>(node - subnet.fabric().nodes.begin()),
+                    leaf.port_to_parent);
+    subnet.route();
+    subnet.pump();
+    EXPECT_EQ(state.phase, JobState::kFailed);
+    EXPECT_EQ(state.error, Error::kConnectTree);
+    EXPECT_TRUE(subnet.is_clean());
+}
+
 TEST(SharpManager, ASilentSwitchFailsTheJob) {
     Subnet subnet(small_tree());
     subnet.pump();  // All nodes are known.
