@@ -261,7 +261,8 @@ void MessageHosts::deliver_roce(Engine& net, const Packet& packet) {
         const bool marked = (packet.flags & packet_flag::kFecn) != 0;
         if (body.kind == RoceState::Kind::kData || body.kind == RoceState::Kind::kProbe) {
             if (!contexts_.empty()) {
-                // A miss is only counted: it would hold up all packets behind it alike.
+                // A miss is only counted. A packet that waited for its context would arrive behind
+                // its successors, which would ask for it as if it were lost.
                 receiver_misses(records_[body.message]);
             }
             receive_roce_data(net, body, marked);
