@@ -92,7 +92,7 @@ Path trace(const live::Arena& arena, const NodeRef& from, const NodeRef& to) {
         }
         if (at.kind == NodeRef::kHca) {
             const live::HcaRecord& hca = arena.hcas[at.index];
-            if (in_port != 0 || hca.peer_port == 0 ||
+            if (in_port != 0 || hca.peer_switch >= arena.header->switches ||
                 hca.state.load(std::memory_order_relaxed) != PortState::kActive) {
                 path.trouble = in_port != 0 ? fmt::format("the route ends at {}, which is another",
                                                           node_name(arena, at))

@@ -5,10 +5,11 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import tempfile
 import unittest
 
-from cli_case import CliCase, wait_until
+from cli_case import SOFTIB, CliCase, wait_until
 
 # Two hosts, one with an adapter of two ports, on switches with links of their own speeds.
 DUMP = """\
@@ -66,6 +67,32 @@ class From(CliCase):
     def test_running_fabric_is_written_as_it_was_read(self):
         self.ok("up", "--from", self.dump)
         self.assertEqual(self.body(self.ok("topo", "--ibnetdiscover", "-")), DUMP)
+
+    def test_commands_pass_over_hcas_without_a_switch(self):
+        loose = """
+caguid=0x30
+Ca\t1 "H-0000000000000030"\t\t# "node3 mlx5_0"
+[1](31) \t"H-0000000000000040"[1]\t\t# "node4 mlx5_0" 4xEDR
+
+caguid=0x40
+Ca\t1 "H-0000000000000040"\t\t# "node4 mlx5_0"
+[1](41) \t"H-0000000000000030"[1]\t\t# "node3 mlx5_0" 4xEDR
+
+caguid=0x60
+Ca\t1 "H-0000000000000060"\t\t# "node6 mlx5_0"
+"""
+        pathlib.Path(self.dump).write_text(DUMP + loose)
+        self.ok("up", "--from", self.dump, "--data-path", "packet")
+        words = [SOFTIB, "capture", "-w", str(self.folder / "a.pcap")]
+        with subprocess.Popen(words, env=self.env, stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as capture:
+            told = capture.stderr.readline()
+            capture.terminate()
+            self.assertEqual(capture.wait(), 0, told)
+        self.assertIn("capturing", told)
+        for host in ("node3", "node6"):
+            self.refused("fault", host, "--drop", "1")
+        self.assertTrue(self.ok("status"))
 
     def test_fabric_outlives_its_file_and_its_daemon(self):
         self.ok("up", "--from", self.dump)

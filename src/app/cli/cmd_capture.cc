@@ -125,11 +125,15 @@ class PcapFile {
 /// The tap words of the ports whose arriving packets are captured.
 using Taps = std::vector<std::atomic<std::uint32_t>*>;
 
-/// Returns the taps for what all HCAs send: those of the switch ports at which it arrives.
+/// Returns the taps for what all HCAs send: those of the switch ports at which it arrives. An HCA
+/// without a cable to a switch has none.
 Taps all_adapters(const live::Arena& arena) {
     Taps taps;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
         const live::HcaRecord& hca = arena.hcas[i];
+        if (hca.peer_switch >= arena.header->switches) {
+            continue;
+        }
         const live::SwitchRecord& sw = arena.switches[hca.peer_switch];
         taps.push_back(&arena.switch_ports[sw.port_first + hca.peer_port].taps);
     }

@@ -99,7 +99,7 @@ NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port
 std::optional<std::array<LinkFaults*, 2>> link_ends(const Arena& arena, const NodeRef& node,
                                                     std::uint16_t port) {
     const auto at_switch = [&](std::uint32_t sw, std::uint32_t number) -> SwitchPortRecord* {
-        return number != 0 && number < arena.switches[sw].port_count
+        return sw < arena.header->switches && number != 0 && number < arena.switches[sw].port_count
                    ? &arena.switch_ports[arena.switches[sw].port_first + number]
                    : nullptr;
     };
