@@ -169,31 +169,41 @@ class Reader {
         return {};
     }
     Result take_failure(const toml::table& table) {
-        const auto at = table["at"].value<std::string>();
         const char* kind = nullptr;
         std::string what;
+        std::string at;
         for (auto&& [key, node] : table) {
-            if (key == "at") {
-                continue;
-            }
-            kind = key == "link"     ? "fail_link"
-                   : key == "switch" ? "fail_switch"
-                   : key == "router" ? "fail_router"
-                   : key == "random" ? "fail_random"
-                                     : nullptr;
-            const auto text = text_of(node);
-            if (kind == nullptr || !text) {
+            const char* const of_key = key == "link"     ? "fail_link"
+                                       : key == "switch" ? "fail_switch"
+                                       : key == "router" ? "fail_router"
+                                       : key == "random" ? "fail_random"
+                                                         : nullptr;
+            if (of_key == nullptr && key != "at") {
                 return refuse(key.source(),
                               fmt::format("unknown key '{}' in [[fail]]; the keys are link, "
                                           "switch, router, random and at",
                                           key.str()));
             }
+            const auto text = value(key, node);
+            if (!text) {
+                return std::unexpected(text.error());
+            }
+            if (of_key == nullptr) {
+                at = "@" + *text;
+                continue;
+            }
+            if (kind != nullptr) {
+                return refuse(key.source(),
+                              "a [[fail]] has one of link, switch, router and random: write "
+                              "another [[fail]] for the second");
+            }
+            kind = of_key;
             what = *text;
         }
         if (kind == nullptr) {
             return refuse(table.source(), "say what fails: link, switch, router or random");
         }
-        if (auto added = add_failure(kind, at ? what + "@" + *at : what, scenario_); !added) {
+        if (auto added = add_failure(kind, what + at, scenario_); !added) {
             return refuse(table.source(), added.error());
         }
         scenario_.failures.back().origin = place(file_, table.source());

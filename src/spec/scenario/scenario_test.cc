@@ -95,6 +95,13 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
               "them");
     EXPECT_EQ(error_of("[[fail]]\nat = \"5us\"\n"),
               "a.toml:1:1: say what fails: link, switch, router or random");
+    EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:1\"\nat = 50\n"),
+              "a.toml:1:1: --fail-link: the time must be a time as 50us or 1.5ms, not \"50\"");
+    EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:1\"\nat = {}\n"),
+              "a.toml:3:6: 'at' must be a text, a number, true or false");
+    EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:1\"\nswitch = \"sw0\"\n"),
+              "a.toml:3:1: a [[fail]] has one of link, switch, router and random: write another "
+              "[[fail]] for the second");
     EXPECT_EQ(error_of("traffic = 3\n"), "a.toml:1:11: write each as a section [[traffic]]");
     EXPECT_EQ(error_of("[network]\nadaptive = 3\n"),
               "a.toml:2:12: 'adaptive' must be true or false, not \"3\"");
