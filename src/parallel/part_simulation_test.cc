@@ -140,6 +140,7 @@ Heard run_parts(const topo::Fabric& fabric, const net::SimulationOptions& option
         }
     }
     models[0]->take_totals(std::move(totals));
+    EXPECT_EQ(models[0]->check().empty(), models[0]->unfinished() == 0);
     outcome.failed = std::accumulate(failed.begin(), failed.end(), 0U);
     outcome.engine = models[0]->engine();
     outcome.notes = models[0]->notes();
