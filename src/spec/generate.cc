@@ -47,8 +47,7 @@ std::unexpected<std::string> blame(const Description& description, std::string_v
 Result check_together(const Description& description) {
     if (!description.partitions.empty() && description.manager != "softib") {
         return blame(description, "partitions",
-                     "partitions are for our subnet manager, and there is none: leave out "
-                     "--partitions, or --sm none");
+                     fmt::format("partitions need --sm softib, not --sm {}", description.manager));
     }
     if (description.link_layer == hca::LinkLayer::kEthernet &&
         (description.manager == "opensm" || !description.partitions.empty())) {

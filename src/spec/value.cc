@@ -16,8 +16,8 @@ std::string shown(const Value& value) {
     if (const auto* text = std::get_if<std::string>(&value)) {
         return fmt::format("\"{}\"", *text);
     }
-    if (std::holds_alternative<bool>(value)) {
-        return "true or false";
+    if (const auto* flag = std::get_if<bool>(&value)) {
+        return *flag ? "true" : "false";
     }
     return fmt::format("[{}]", fmt::join(std::get<Numbers>(value), ", "));
 }

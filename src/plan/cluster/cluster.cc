@@ -98,7 +98,8 @@ std::optional<std::string> find_fault(const Cluster& cluster) {
         }
     }
     if (cluster.nvlink.domain_gpus > 1 && cluster.nvlink.bytes_per_s <= 0) {
-        return "an nvlink domain of several GPUs needs a rate: set bytes_per_s, or domain_gpus 1";
+        return "an nvlink domain of several GPUs needs a rate: set gbs in [nvlink], or domain_gpus "
+               "1";
     }
     const std::uint32_t domain = cluster.nvlink.domain_gpus;
     const std::uint32_t node = cluster.gpus_per_node;

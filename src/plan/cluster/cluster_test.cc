@@ -69,6 +69,10 @@ TEST(Cluster, FaultsNameTheField) {
     EXPECT_EQ(find_fault(cluster),
               "nvlink domain_gpus 12 must divide the 8 GPUs of a node or be a multiple of them");
     cluster.nvlink.domain_gpus = 8;
+    cluster.nvlink.bytes_per_s = 0;
+    EXPECT_EQ(find_fault(cluster),
+              "an nvlink domain of several GPUs needs a rate: set gbs in [nvlink], or domain_gpus "
+              "1");
     cluster.fabric.spec.hosts = 0;
     EXPECT_EQ(find_fault(cluster), "nodes must be more than 0");
 }
