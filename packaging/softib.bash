@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion for softib in bash. softib itself knows what may stand where: src/app/complete.h.
+# Completion for softib in bash. softib itself knows what may stand where: src/app/cli/complete.h.
 
 _softib() {
     # Bash cuts words at ':' and '=', softib does not: they are put together again, and `first` has

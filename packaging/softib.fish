@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion for softib in fish. softib itself knows what may stand where: src/app/complete.h.
+# Completion for softib in fish. softib itself knows what may stand where: src/app/cli/complete.h.
 
 function __softib_complete
     set -l words (commandline -opc)

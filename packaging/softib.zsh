@@ -1,6 +1,6 @@
 #compdef softib
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion for softib in zsh. softib itself knows what may stand where: src/app/complete.h.
+# Completion for softib in zsh. softib itself knows what may stand where: src/app/cli/complete.h.
 
 _softib() {
     local -a lines values meanings
