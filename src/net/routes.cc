@@ -43,7 +43,12 @@ std::expected<SubnetRoutes, topo::Error> route_subnet(const Ask& ask, SubnetId s
                                                       const std::string& engine) {
     const routing::Engine* chosen = routing::find_engine(engine);
     if (chosen == nullptr) {
-        return std::unexpected(topo::Error{"there is no routing engine '" + engine + "'"});
+        std::vector<std::string_view> names;
+        for (const routing::Engine& each : routing::engines()) {
+            names.push_back(each.name);
+        }
+        return std::unexpected(topo::Error{fmt::format(
+            "there is no routing engine '{}': take one of {}", engine, fmt::join(names, ", "))});
     }
     auto graph = routing::graph_of(ask.topology, ask.lids, subnet);
     if (!graph) {

@@ -30,13 +30,13 @@ std::expected<void, topo::Error> check_options(const SimulationOptions& options)
                                  std::uint32_t{options.hosts.first_header_bytes};
     if (plant.buffer_bytes > link::kGrantMax * link::kBlockBytes ||
         plant.buffer_bytes < packet + link::kBlockBytes) {
-        return std::unexpected(topo::Error{
-            fmt::format("a lane's buffer must have room for a packet and at most 128 KiB: take {} "
-                        "to {} bytes",
-                        packet + link::kBlockBytes, link::kGrantMax * link::kBlockBytes)});
+        return std::unexpected(topo::Error{fmt::format(
+            "a lane's buffer must hold one packet and be at most 128 KiB: take {} to {} bytes",
+            packet + link::kBlockBytes, link::kGrantMax * link::kBlockBytes)});
     }
     if (packet > plant.packet_bytes_max) {
-        return std::unexpected(topo::Error{"the MTU is 4096 at most"});
+        return std::unexpected(
+            topo::Error{fmt::format("mtu must be at most 4096 bytes, not {}", options.hosts.mtu)});
     }
     if (plant.data_vls > 15 || (plant.data_vls != 0 && options.sl_max >= plant.data_vls)) {
         return std::unexpected(

@@ -133,6 +133,25 @@ TEST(Simulation, AnEngineWithoutChoiceRefusesToAdapt) {
     EXPECT_NE(made.error().message.find("leave switches no choice"), std::string::npos);
 }
 
+TEST(Simulation, OptionsThatCannotBeAreRefusedWithTheRemedy) {
+    const auto refusal = [](const SimulationOptions& options) {
+        const auto made = Simulation::make(*topo::generate(single_switch(2)), options);
+        return made ? std::string() : made.error().message;
+    };
+    SimulationOptions options;
+    options.engine = "fastest";
+    EXPECT_TRUE(refusal(options).starts_with("there is no routing engine 'fastest': take one of "))
+        << refusal(options);
+    EXPECT_NE(refusal(options).find("ftree"), std::string::npos);
+    options = {};
+    options.hosts.mtu = 8192;
+    EXPECT_EQ(refusal(options), "mtu must be at most 4096 bytes, not 8192");
+    options.plant.buffer_bytes = 100;
+    EXPECT_TRUE(refusal(options).starts_with(
+        "a lane's buffer must hold one packet and be at most 128 KiB: take "))
+        << refusal(options);
+}
+
 /// Returns a random mixture of options for HCAs and switches.
 SimulationOptions draw_options(Prng& prng, const topo::Fabric& fabric) {
     SimulationOptions options;

@@ -36,7 +36,7 @@ class Controls {
                            std::optional<std::uint8_t> port) {
         static_cast<void>(lid);
         static_cast<void>(port);
-        return std::unexpected("nobody can write a route of " + switch_name);
+        return std::unexpected("routes of " + switch_name + " cannot be changed on this fabric");
     }
 };
 

@@ -265,7 +265,7 @@ void Watch::follow_one_way(const Snapshot& before, const Snapshot& now, EventBoo
         if (!was && lost_ns >= kOneWayNs) {
             book.raise(
                 {Severity::kCritical, "one_way_cable", "link", inventory.port_name(i),
-                 fmt::format("it sends, and {} receives nothing", inventory.peer_name(i)), true},
+                 fmt::format("packets sent to {} do not arrive", inventory.peer_name(i)), true},
                 now.sample.wall_us);
         }
     }

@@ -100,6 +100,7 @@ TEST_F(WatchTest, ACableThatLosesEverythingOneWayIsAnAlarm) {
     }
     ASSERT_EQ(book_.alarms().size(), 1U);
     EXPECT_EQ(book_.alarms()[0].kind, "one_way_cable");
+    EXPECT_TRUE(book_.alarms()[0].text.ends_with(" do not arrive")) << book_.alarms()[0].text;
     at(4).sample.counts[0].xmit_packets += 1000;
     next_.sample.counts[2].rcv_packets += 1000;
     follow();

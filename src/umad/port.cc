@@ -39,8 +39,8 @@ std::expected<void, std::string> Port::open(const std::string& device, int port)
     const char* const name = device.empty() ? nullptr : device.c_str();
     if (umad_init() < 0 || umad_get_port(name, port, &port_) < 0) {
         return std::unexpected(
-            fmt::format("no InfiniBand port{}: see ibstat; on a softib fabric, run me by "
-                        "softib exec HOST --",
+            fmt::format("no InfiniBand port{}: see ibstat; on a softib fabric, run this program "
+                        "with: softib exec HOST -- PROGRAM",
                         device.empty() ? "" : " on " + device));
     }
     known_ = true;
@@ -75,13 +75,13 @@ bool Port::add_agents(const std::vector<Agent>& agents) {
 }
 
 std::expected<void, std::string> Port::claim_manager() {
-    char path[256];
+    char path[256] = "";
     if (umad_get_issm_path(port_.ca_name, port_.portnum, path, sizeof path) == 0) {
         issm_ = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     }
     if (issm_ < 0) {
-        return std::unexpected(
-            fmt::format("cannot tell the fabric that a manager is here: {}", std::strerror(errno)));
+        return std::unexpected(fmt::format("cannot set the port's IsSM bit (open {}): {}", path,
+                                           std::strerror(errno)));
     }
     return {};
 }

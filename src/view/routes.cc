@@ -53,7 +53,10 @@ void set_lanes(live::RouteFile& file, std::uint32_t switches, Routes& routes) {
 std::expected<Routes, std::string> join_routes(const live::Arena& arena, live::RouteFile file) {
     const std::uint32_t switches = arena.header->switches;
     if (file.tables_of.size() != switches) {
-        return std::unexpected("softibd tells of another fabric");
+        return std::unexpected(
+            fmt::format("softibd sent the routes of {} switches, and this fabric has {}: use one "
+                        "version of softib and softibd",
+                        file.tables_of.size(), switches));
     }
     auto read = live::read_arena_routes(arena);
     if (!read) {

@@ -163,8 +163,8 @@ class Protocol(CliCase):
             client.socket.send(message(REFUSED, b"short"))
             self.assertEqual(client.ask(OBSERVE)[0], 0)
             self.assertIn("refused request 4711 of pid", self.log())
-            self.assertIn("this softibd does not know it", self.log())
-            self.assertIn("it does not have its fields", self.log())
+            self.assertIn("this version of softibd has no such request", self.log())
+            self.assertIn("its fields are missing or have the wrong size", self.log())
 
     def test_multicast_membership(self):
         group = b"\xff\x12" + bytes(13) + b"\x01"

@@ -244,7 +244,7 @@ def carrier_hangs(_args):
             ptrace(PTRACE_DETACH, pid)
             expect_health(fabric, "runs", True, "ok")
             log = fabric.command("log", fabric.name).check().output
-            for line in (f"(pid {pid}) does not answer; who needs it waits",
+            for line in (f"(pid {pid}) does not answer; programs that need it wait",
                          f"(pid {pid}) answers again"):
                 if log.count(line) != 1:
                     raise Failure(f"the log has not one line '{line}':\n{log}")

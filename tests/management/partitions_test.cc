@@ -140,7 +140,7 @@ TEST(ManagerPartitions, MorePartitionsThanATableHoldsAreTold) {
             warning = event->text;
         }
     }
-    EXPECT_NE(warning.find("is to be in 41 partitions but has room for 32"), std::string::npos)
+    EXPECT_NE(warning.find("must hold 41 P_Keys but its table has room for 32"), std::string::npos)
         << warning;
     EXPECT_EQ(keys_in(rig, 0, 1).size(), 32U);
     EXPECT_EQ(keys_in(rig, 0, 1)[0], PKey{0x7FFF});

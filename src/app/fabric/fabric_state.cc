@@ -47,9 +47,8 @@ FabricTrouble no_daemon(const FabricRef& fabric) {
         return {FabricState::kDead, fmt::format("softibd of fabric '{}' is gone", fabric.name),
                 fmt::format("restart it with: softib up {}", fabric.name)};
     }
-    return {
-        FabricState::kNone, fmt::format("no fabric '{}' is up{}", fabric.name, others_up()),
-        fmt::format("start it with: softib up {}", fabric.name == "default" ? "" : fabric.name)};
+    return {FabricState::kNone, fmt::format("no fabric '{}' is up{}", fabric.name, others_up()),
+            "start it with: softib up" + (fabric.name == "default" ? "" : " " + fabric.name)};
 }
 
 FabricTrouble silent(const FabricRef& fabric, const DaemonRecord& record) {

@@ -284,12 +284,11 @@ int connect_daemon(const FabricRef& fabric) {
 std::string why_not(int error) {
     if (error == EAGAIN) {
         return fmt::format(
-            "softibd has not answered for {} s: it may be routing a large fabric, and do this "
-            "after; "
-            "see: softib log",
+            "softibd has not answered for {} s: it may be routing a large fabric, and do this when "
+            "it is done; see: softib log",
             kAnswerTimeout.count());
     }
-    return fmt::format("softibd refuses: {}", std::strerror(error));
+    return fmt::format("softibd refused the request: {}", std::strerror(error));
 }
 
 }  // namespace softib::app

@@ -11,8 +11,8 @@ namespace {
 TEST(WhyNot, ADaemonThatIsBusyHasNotRefused) {
     EXPECT_EQ(why_not(EAGAIN),
               "softibd has not answered for 5 s: it may be routing a large fabric, and do this "
-              "after; see: softib log");
-    EXPECT_EQ(why_not(ENODEV), "softibd refuses: No such device");
+              "when it is done; see: softib log");
+    EXPECT_EQ(why_not(ENODEV), "softibd refused the request: No such device");
 }
 
 }  // namespace

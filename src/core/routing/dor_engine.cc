@@ -216,8 +216,7 @@ std::expected<Torus, Error> find_wanted_torus(const Graph& graph, const Neighbou
                                               const Options& options) {
     auto torus = find_torus(graph, neighbours);
     if (!torus) {
-        return std::unexpected(
-            Error{"no torus or mesh is to be seen in the cables: take engine nue instead of dor"});
+        return std::unexpected(Error{"the cables form no torus or mesh: use engine nue"});
     }
     std::vector<std::uint32_t> sizes;
     for (const Torus::Dimension& dimension : torus->dimensions) {

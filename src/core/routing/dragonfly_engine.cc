@@ -293,8 +293,7 @@ std::expected<Tables, Error> route_with_dragonfly(const Graph& graph, const Opti
     const std::vector<Hole> holes = erase_dead_ends(graph, tables);
     const std::size_t pairs = std::size_t{graph.switch_count()} * graph.switch_count();
     if (holes.size() * 100 > pairs * kHolesMaxPercent) {
-        return std::unexpected(
-            Error{"no dragonfly is to be seen in the cables: take engine nue instead"});
+        return std::unexpected(Error{"the cables form no dragonfly: use engine nue"});
     }
     if (!router.one_group()) {
         if (vls < 2) {

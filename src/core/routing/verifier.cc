@@ -256,8 +256,9 @@ std::vector<std::string> render(const Graph& graph, const Report& report) {
         }
     }
     if (report.one_way_sls != 0) {
-        lines.push_back(fmt::format("{} pairs of switches have another service level each way",
-                                    report.one_way_sls));
+        lines.push_back(
+            fmt::format("{} pairs of switches have different service levels in the two directions",
+                        report.one_way_sls));
     }
     const LinkLoad& load = report.load;
     lines.push_back(fmt::format(

@@ -301,7 +301,8 @@ TEST(Verifier, TellsOneWayServiceLevels) {
     tables.sls.set(0, 1, 1, 5);
     const Report report = check(graph, tables);
     EXPECT_EQ(report.one_way_sls, 1U);
-    EXPECT_NE(text_of(graph, report).find("another service level each way"), std::string::npos);
+    EXPECT_NE(text_of(graph, report).find("different service levels in the two directions"),
+              std::string::npos);
 }
 
 TEST(Permutations, ShiftsOfManyHostsAreSampled) {

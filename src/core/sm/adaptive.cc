@@ -34,9 +34,9 @@ void Manager::begin_adaptive() {
         adaptive_rank_ = static_cast<std::uint32_t>(switch_of_rank_.size());
         event(
             {.kind = ManagerEvent::kWarning,
-             .text = tables_.engine +
-                     " does not say which ports are equally good: switches do not choose; engines "
-                     "ftree and updn do"});
+             .text = "engine " + tables_.engine +
+                     " finds no equally good ports, so adaptive routing stays off: use ftree, updn "
+                     "or dragonfly"});
         return;
     }
     bool fit = true;
@@ -46,9 +46,9 @@ void Manager::begin_adaptive() {
     }
     if (!fit) {
         tables_.long_ways = {};
-        event(
-            {.kind = ManagerEvent::kWarning,
-             .text = "some switches have no room for all longer ways: packets take the shortest"});
+        event({.kind = ManagerEvent::kWarning,
+               .text = "some switches have too few groups of ports for the longer ways of the "
+                       "dragonfly, so packets take the shortest ways alone"});
     }
 }
 

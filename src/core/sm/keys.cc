@@ -39,8 +39,9 @@ void Manager::setup_keys(EndPort end) {
     const std::size_t capacity = node.info.partition_cap;
     if (keys.size() > capacity) {
         event({.kind = ManagerEvent::kWarning,
-               .text = node.description + " is to be in " + std::to_string(keys.size()) +
-                       " partitions but has room for " + std::to_string(capacity)});
+               .text = node.description + " must hold " + std::to_string(keys.size()) +
+                       " P_Keys but its table has room for " + std::to_string(capacity) +
+                       ": put it into fewer partitions"});
     }
     queue_keys(end, place_keys(port.pkeys, keys, capacity));
     if (!node.is_switch() && port.peer != kNoNode && subnet_.node(port.peer).is_switch()) {

@@ -29,9 +29,10 @@ bool is_name(const std::string& pattern) {
 std::expected<void, Error> check_pattern(const char* field, const std::string& pattern,
                                          std::uint32_t count, const char* example) {
     if (count > 1 && pattern.find("{}") == std::string::npos) {
-        return refuse(fmt::format(
-            "{} '{}' gives {} things the same name: put {{}} where the number goes, as in '{}'",
-            field, pattern, count, example));
+        return refuse(
+            fmt::format("{} '{}' gives {} hosts or devices the same name: put {{}} where the "
+                        "number goes, as in '{}'",
+                        field, pattern, count, example));
     }
     if (!is_name(pattern)) {
         return refuse(

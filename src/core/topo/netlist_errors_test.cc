@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Include", "include \"other.net\"\n",
               ":1: other files are not read; put the text of the included one here"},
         Wrong{"Command", "do Link \"a\"[1] \"b\"[1]\n",
-              ":1: commands of ibsim are not obeyed; remove the line"}),
+              ":1: commands of ibsim are not supported; remove the line"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

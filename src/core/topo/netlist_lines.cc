@@ -544,7 +544,7 @@ std::expected<Line, std::string> parse_line(std::string_view raw) {
         return Failure("other files are not read; put the text of the included one here");
     }
     if (word == "do" && next >= 'A' && next <= 'Z') {
-        return Failure("commands of ibsim are not obeyed; remove the line");
+        return Failure("commands of ibsim are not supported; remove the line");
     }
     return ForeignLine{};
 }

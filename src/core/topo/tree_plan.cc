@@ -88,7 +88,7 @@ std::expected<void, Error> check_asked(const Spec& spec) {
         if (spec.radix != 0 && taper.down + taper.up > spec.radix) {
             return refuse(
                 fmt::format("{} {} needs switches of {} ports or more, these have radix {}: take "
-                            "larger ones or less of it",
+                            "switches with a larger radix, or less oversubscription",
                             name, to_string(taper), taper.down + taper.up, spec.radix));
         }
     }

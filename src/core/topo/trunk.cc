@@ -41,7 +41,8 @@ std::expected<void, Error> add_trunk(Fabric& fabric, const std::string& at_switc
         ++port;
     }
     if (port > kPortsMax) {
-        return std::unexpected(Error{fmt::format("{} has no port left for a trunk", at_switch)});
+        return std::unexpected(
+            Error{fmt::format("{} has no free port for a trunk: take another switch", at_switch)});
     }
     const PortLink like = at.ports.size() > 1 ? at.ports[1] : PortLink{};
     if (port == at.ports.size()) {

@@ -25,12 +25,12 @@ std::expected<void, topo::Error> check_flow_options(const SimulationOptions& opt
     } else if (options.hosts.window_packets != 0) {
         lacks = "windows (window)";
     } else if (options.hosts.message_gap_ps != 0) {
-        lacks = "limit of messages a second (message_rate)";
+        lacks = "limit on messages a second (message_rate)";
     } else if (options.hosts.context_entries != 0) {
-        lacks = "connections that an adapter may not hold (contexts)";
+        lacks = "limit on connections that an HCA holds (contexts)";
     } else if (std::ranges::any_of(options.failures,
                                    [](const Failure& failure) { return failure.at != 0; })) {
-        lacks = "failures during a run, only before it";
+        lacks = "failures during a run";
     }
     if (lacks.empty()) {
         return {};

@@ -118,7 +118,8 @@ int Daemon::handle(Connection& connection, const request::Mad& request) {
 /// Sends a MAD to a program. The MAD is lost if the program's socket has no room for it.
 void Daemon::send_mad(const Connection& connection, const Message& message, int passed_fd) const {
     if (!rpc_send(connection.fd, message, passed_fd) && errno == EAGAIN) {
-        log_warning("lost a MAD for pid {}: it does not take those it has", connection.pid);
+        log_warning("lost a MAD for pid {}: the program does not read those that wait for it",
+                    connection.pid);
     }
 }
 

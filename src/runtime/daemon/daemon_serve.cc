@@ -39,8 +39,8 @@ void Daemon::serve(Connection& connection) {
     } else if (auto request = decode_request(message); !request) {
         log_warning("refused request {} of pid {}: {}", static_cast<unsigned>(message.request),
                     connection.pid,
-                    request.error() == ENOSYS ? "this softibd does not know it"
-                                              : "it does not have its fields");
+                    request.error() == ENOSYS ? "this version of softibd has no such request"
+                                              : "its fields are missing or have the wrong size");
         if (is_answered(message.request)) {
             refuse(connection, message.request, request.error());
         }
@@ -111,7 +111,7 @@ void Daemon::send_reply(Connection& connection, const Message& message, int pass
         return;
     }
     if (error != EPIPE && error != ECONNRESET) {
-        log_warning("closed the connection of pid {}: it does not take its replies ({})",
+        log_warning("closed the connection of pid {}: the program does not read its replies ({})",
                     connection.pid, errno_text(error));
     }
     drop(connection.fd);

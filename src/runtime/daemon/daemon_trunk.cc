@@ -27,8 +27,8 @@ void Daemon::follow_trunk(std::size_t trunk) {
     const spec::TrunkPlan& plan = options_.trunks.plans[trunk];
     if (session.refused() >= of.refused_to_tell) {
         log_warning(
-            "trunk of {}: refused {} of the datagrams from {}: who sends them has another "
-            "key, or they were changed",
+            "trunk of {}: refused {} of the datagrams from {}: they were changed on their way, or "
+            "were sealed with another key; both ends need the same --trunk-key",
             plan.at_switch, session.refused(), plan.peer_ip);
         of.refused_to_tell = 2 * session.refused();
     }

@@ -41,7 +41,8 @@ std::expected<void, std::string> LidFile::load(sm::ManagerConfig& config) {
         return {};
     }
     if (!S_ISREG(info.st_mode) || info.st_size > kBytesMax) {
-        return std::unexpected(fmt::format("{} is no LID file", path_));
+        return std::unexpected(
+            fmt::format("{} is no LID file: give --lid-file a text file of at most 64 MiB", path_));
     }
     std::ifstream in(path_, std::ios::binary);
     text_.assign(std::istreambuf_iterator<char>(in), {});

@@ -101,8 +101,8 @@ void Supervisor::note(std::size_t index, int status, std::uint64_t now_ns) {
     Health& health = health_[index];
     if (WIFSTOPPED(status)) {
         health.state = request::HelperState::kStopped;
-        log_warning("the {} (pid {}) was stopped by signal {}; who needs it waits", health.name,
-                    health.pid, WSTOPSIG(status));
+        log_warning("the {} (pid {}) was stopped by signal {}; programs that need it wait",
+                    health.name, health.pid, WSTOPSIG(status));
     } else if (WIFCONTINUED(status)) {
         health.state = request::HelperState::kRuns;
         log_warning("the {} (pid {}) goes on", health.name, health.pid);
@@ -132,7 +132,7 @@ void Supervisor::ask(std::uint64_t now_ns) {
         health.state = now_ns - helper.silent_ns >= kSilentNs ? kSilent : kAsked;
         if (health.state == kSilent && !was_silent) {
             log_warning(
-                "the {0} (pid {1}) does not answer; who needs it waits; kill -KILL {1} has "
+                "the {0} (pid {1}) does not answer; programs that need it wait; kill -KILL {1} has "
                 "it restarted",
                 health.name, health.pid);
         }

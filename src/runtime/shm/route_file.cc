@@ -103,7 +103,8 @@ std::expected<std::vector<char>, std::string> read_all(int fd) {
         const ssize_t n =
             pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
         if (n == 0 || (n < 0 && errno != EINTR)) {
-            return std::unexpected(n == 0 ? "it ends early" : std::strerror(errno));
+            return std::unexpected(n == 0 ? "softibd sent less than it announced"
+                                          : std::strerror(errno));
         }
         done += n < 0 ? 0 : static_cast<std::size_t>(n);
     }
@@ -171,7 +172,8 @@ std::expected<RouteFile, std::string> read_routes(int fd) {
     if (!reader.good() || !cut_tables(ports, row_of, file) ||
         (!sls.empty() && sls.size() != count * count) ||
         std::ranges::any_of(sls, [](std::uint8_t sl) { return sl >= routing::kSlCount; })) {
-        return std::unexpected("it is of another version of softib");
+        return std::unexpected(
+            "softibd wrote them in a form that this softib does not read: use one version of both");
     }
     if (!sls.empty()) {
         const auto switches = static_cast<std::uint32_t>(count);

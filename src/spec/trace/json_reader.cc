@@ -27,7 +27,7 @@ std::expected<TraceJson, std::string> parse_trace_json(const TraceText& file) {
         return std::unexpected(fmt::format("{}: byte {}: this is no JSON", file.file, error.byte));
     } catch (const TraceJson::exception&) {
         return std::unexpected(
-            fmt::format("{}: a number is larger than any computer takes", file.file));
+            fmt::format("{}: a number does not fit 64 bits or a double", file.file));
     }
 }
 

@@ -204,7 +204,7 @@ TEST(Chakra, JsonOfTheFeederIsRead) {
               "a.json: node 0 of the list is no object");
     EXPECT_EQ(error_of("a.json", "{\"workload_graph\": [}"), "a.json: byte 21: this is no JSON");
     EXPECT_EQ(error_of("a.json", "[1.5E5277]"),
-              "a.json: a number is larger than any computer takes");
+              "a.json: a number does not fit 64 bits or a double");
 }
 
 TEST(Chakra, ACircleOfControlLeavesData) {

@@ -67,11 +67,12 @@ std::expected<AddressMap, std::string> AddressMap::parse(const Arena& arena,
         const std::uint32_t hca = find_named(arena, name);
         if (hca == UINT32_MAX) {
             return std::unexpected(fmt::format(
-                "no '{}' for an address; hosts and devices are in: softib status -v", name));
+                "--addresses names '{}', which is no host or device; they are in: softib status -v",
+                name));
         }
         if (map.find(*address) != UINT32_MAX) {
-            return std::unexpected(
-                fmt::format("{} stands twice in --addresses", cm::to_string(*address)));
+            return std::unexpected(fmt::format("{} is in --addresses twice: leave one of them out",
+                                               cm::to_string(*address)));
         }
         map.entries_.push_back({*address, hca});
     }
