@@ -318,6 +318,46 @@ TEST(NullRegion, SendsZeros) {
     EXPECT_TRUE(same(p.b.memory.span(108, 20), p.a.memory.span(0, 20)));
 }
 
+/// Many times what the library copies zeros from, and no multiple of it.
+constexpr std::uint32_t kManyZeros = (8 << 20) + 100;
+
+TEST(NullRegion, WritesAsManyZerosAsAsked) {
+    Pair p;
+    const Owned<ibv_mr> null(ibv_alloc_null_mr(p.a.pd.get()));
+    Buffer large(kManyZeros + kPage);
+    large.fill(3);
+    const Owned<ibv_mr> there(ibv_reg_mr(p.b.pd.get(), large.data(), large.size(), kAllAccess));
+    ASSERT_NE(there, nullptr);
+    const auto before = large.copy();
+    Send s(IBV_WR_RDMA_WRITE);
+    s.sge(0, kManyZeros, null->lkey).from(p.a.region(), 0, 20).to(there.get(), 8);
+    ASSERT_EQ(s.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_TRUE(same(large.span(8, kManyZeros), std::vector<std::byte>(kManyZeros)));
+    EXPECT_TRUE(same(large.span(8 + kManyZeros, 20), p.a.memory.span(0, 20)));
+    EXPECT_TRUE(
+        same(large.span(28 + kManyZeros, 1000), std::span(before).subspan(28 + kManyZeros, 1000)));
+}
+
+TEST(NullRegion, SendsAsManyZerosAsAsked) {
+    Pair p;
+    const Owned<ibv_mr> null(ibv_alloc_null_mr(p.a.pd.get()));
+    Buffer large(kManyZeros + kPage);
+    large.fill(3);
+    const Owned<ibv_mr> there(ibv_reg_mr(p.b.pd.get(), large.data(), large.size(), kAllAccess));
+    ASSERT_NE(there, nullptr);
+    ASSERT_EQ(post_recv(p.b.qp.get(), 1,
+                        {sge_of(p.b.region(), 0, 50), sge_of(there.get(), 0, kManyZeros)}),
+              0);
+    Send s(IBV_WR_SEND);
+    s.sge(0, kManyZeros, null->lkey).from(p.a.region(), 0, 20);
+    ASSERT_EQ(s.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.b.recv_cq.get()).byte_len, kManyZeros + 20);
+    EXPECT_TRUE(same(p.b.memory.span(0, 50), std::vector<std::byte>(50)));
+    EXPECT_TRUE(same(large.span(0, kManyZeros - 50), std::vector<std::byte>(kManyZeros - 50)));
+    EXPECT_TRUE(same(large.span(kManyZeros - 50, 20), p.a.memory.span(0, 20)));
+}
+
 TEST(DeviceMemory, IsReachedByOffset) {
     Pair p;
     ibv_alloc_dm_attr attr{};

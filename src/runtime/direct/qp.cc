@@ -244,7 +244,7 @@ Qp::Verdict Qp::do_write(const WorkRequest& wr) {
     std::uint64_t addr = wr.remote_addr;
     for (std::uint32_t i = 0; i < gather.count; ++i) {
         const Gather::Part& part = gather.parts[i];
-        if (!remote_write(*process_, arena, *to, addr, part.from, part.bytes, part.on_gpu)) {
+        if (!write_part(*process_, part, 0, part.bytes, *to, addr)) {
             return unreachable(to->owner);
         }
         addr += part.bytes;

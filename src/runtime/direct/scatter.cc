@@ -16,11 +16,23 @@ alignas(64) constexpr char kZeros[kZeroBytes] = {};
 }  // namespace
 
 void Gather::add_zeros(std::uint64_t n) {
-    while (n != 0 && count < kPartsMax) {
-        const std::uint64_t part = std::min(n, kZeroBytes);
-        add(kZeros, part);
-        n -= part;
+    add(Part{.from = kZeros, .bytes = n, .on_gpu = false, .is_zeros = true});
+}
+
+bool write_part(Process& process, const Gather::Part& part, std::uint64_t offset, std::uint64_t n,
+                const MrShared& to, std::uint64_t addr) {
+    if (!part.is_zeros) {
+        return remote_write(process, process.arena, to, addr, part.from + offset, n, part.on_gpu);
     }
+    while (n != 0) {
+        const std::uint64_t piece = std::min(n, kZeroBytes);
+        if (!remote_write(process, process.arena, to, addr, part.from, piece)) {
+            return false;
+        }
+        addr += piece;
+        n -= piece;
+    }
+    return true;
 }
 
 WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd,
@@ -44,22 +56,20 @@ bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, s
     std::uint32_t sge = 0;
     std::uint64_t filled = 0;  // Bytes of sges[sge] that are filled.
     for (std::uint32_t p = 0; p < gather.count; ++p) {
-        const char* from = gather.parts[p].from;
-        std::uint64_t left = gather.parts[p].bytes;
-        while (left != 0) {
+        const Gather::Part& part = gather.parts[p];
+        std::uint64_t moved = 0;
+        while (moved != part.bytes) {
             if (sge == to.num_sge) {
                 return false;
             }
             const Sge& s = to.sges[sge];
-            const std::uint64_t n = std::min<std::uint64_t>(left, s.length - filled);
+            const std::uint64_t n = std::min<std::uint64_t>(part.bytes - moved, s.length - filled);
             if (n != 0) {
                 const MrShared* mr = find_key(arena, s.lkey, pd, s.addr + filled, n, kLocalWrite);
-                if (mr == nullptr || !remote_write(process, arena, *mr, s.addr + filled, from, n,
-                                                   gather.parts[p].on_gpu)) {
+                if (mr == nullptr || !write_part(process, part, moved, n, *mr, s.addr + filled)) {
                     return false;
                 }
-                from += n;
-                left -= n;
+                moved += n;
                 filled += n;
             }
             if (filled == s.length) {

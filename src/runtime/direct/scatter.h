@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/base/check.h"
 #include "core/hca/receive_queue.h"
 #include "runtime/direct/recv_queue.h"
 #include "runtime/shm/arena.h"
@@ -21,19 +22,32 @@ struct Gather {
         const char* from;
         std::uint64_t bytes;
         bool on_gpu;
+        bool is_zeros;  ///< All bytes are 0, and `from` has only some of them.
     };
-    static constexpr std::uint32_t kPartsMax = 2 * kSgesMax;
+    /// A part for each buffer, and one for the GRH before a datagram.
+    static constexpr std::uint32_t kPartsMax = kSgesMax + 1;
     Part parts[kPartsMax];
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
 
     void add(const char* from, std::uint64_t n, bool on_gpu = false) {
-        parts[count++] = {from, n, on_gpu};
-        bytes += n;
+        add(Part{.from = from, .bytes = n, .on_gpu = on_gpu, .is_zeros = false});
     }
     /// Adds `n` zero bytes, which is what a read of a null memory region gives.
     void add_zeros(std::uint64_t n);
+
+  private:
+    void add(const Part& part) {
+        SOFTIB_CHECK(count < kPartsMax);
+        parts[count++] = part;
+        bytes += part.bytes;
+    }
 };
+
+/// Writes `n` bytes of a part, from its byte `offset` on, to `addr` in a memory region. Returns
+/// false if the memory could not be reached.
+bool write_part(Process& process, const Gather::Part& part, std::uint64_t offset, std::uint64_t n,
+                const MrShared& to, std::uint64_t addr);
 
 /// Returns whether a receive request has room for a message of `bytes` bytes.
 inline bool holds(const TakenRecv& request, std::uint64_t bytes) {
