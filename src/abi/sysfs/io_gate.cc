@@ -105,6 +105,19 @@ bool is_busy(std::uint64_t begin, std::uint64_t end) {
     return false;
 }
 
+/// Announces a call that has no record. Waits if its memory is closed.
+void enter_unknown(std::uint64_t begin, std::uint64_t end) {
+    for (;;) {
+        g_unknown.fetch_add(1);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // close_io_gate() has the barrier.
+        if (!is_closed(begin, end)) {
+            return;
+        }
+        g_unknown.fetch_sub(1);
+        wait_for_opening(begin, end);
+    }
+}
+
 /// Clears all records in a forked child, whose only thread is in no call.
 void forget_threads() {
     const std::uint32_t used = g_records_used.load();
@@ -136,7 +149,7 @@ void IoPass::enter(std::uint64_t begin, std::uint64_t length) {
     Record* const record = t_record;
     if (record == nullptr || record->depth == kDepthMax) {
         record_ = &g_no_record;
-        g_unknown.fetch_add(1);
+        enter_unknown(begin, end);
         return;
     }
     record_ = record;
