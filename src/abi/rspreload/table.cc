@@ -49,6 +49,11 @@ void forget_all() {
             entry.store(0, std::memory_order_relaxed);
         }
     }
+    for (std::atomic<int>& uses : g_uses) {
+        if (uses.load(std::memory_order_relaxed) != 0) {
+            uses.store(0, std::memory_order_relaxed);
+        }
+    }
     t_inside = 0;
     g_owner = getpid();
     forget_all_watches();
