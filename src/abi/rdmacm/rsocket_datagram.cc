@@ -51,6 +51,19 @@ bool settle(Destination& destination, DatagramPort& port, ibv_ah* ah, std::uint1
     return true;
 }
 
+/// Sends the datagrams that wait for a destination, until no send slot is free. The others stay.
+void send_waiting(Datagrams& datagrams, Destination& destination) {
+    auto& waiting = destination.waiting;
+    auto next = waiting.begin();
+    // A datagram that cannot be sent for another reason, as one that is too long, is lost.
+    while (next != waiting.end() &&
+           (post_datagram(datagrams, destination, *next) || errno != EAGAIN)) {
+        ++next;
+    }
+    waiting.erase(waiting.begin(), next);
+    datagrams.wait_for_slots |= !waiting.empty();
+}
+
 void take_answer(Datagrams& datagrams, Destination& destination, const rdma_ud_param& answer) {
     DatagramPort* const port = port_at(datagrams, destination.id);
     ibv_ah_attr to = answer.ah_attr;
@@ -59,11 +72,7 @@ void take_answer(Datagrams& datagrams, Destination& destination, const rdma_ud_p
         give_up(destination, errno);
         return;
     }
-    // If there are more datagrams than free send slots, the others are lost.
-    for (const std::vector<std::uint8_t>& data : destination.waiting) {
-        post_datagram(datagrams, destination, data);
-    }
-    destination.waiting.clear();
+    send_waiting(datagrams, destination);
 }
 
 /// Answers a peer's lookup of our queue pair. The caller can then destroy the endpoint of the
@@ -209,6 +218,20 @@ void take_datagram(Rsocket& socket, DatagramPort& port, ibv_wc& completion) {
     datagrams.queue.push_back(datagram);
 }
 
+/// Sends datagrams that found no free send slot when their destination was looked up. They go
+/// before those that the program sends later, which find no free slot until then.
+void send_all_waiting(Datagrams& datagrams) {
+    if (!datagrams.wait_for_slots) {
+        return;
+    }
+    datagrams.wait_for_slots = false;
+    for (auto& [name, destination] : datagrams.destinations) {
+        if (destination.state == Destination::State::kKnown) {
+            send_waiting(datagrams, destination);
+        }
+    }
+}
+
 bool take_datagram_completions(Rsocket& socket) {
     bool any = false;
     ibv_wc completions[16];
@@ -225,6 +248,7 @@ bool take_datagram_completions(Rsocket& socket) {
             }
         }
     }
+    send_all_waiting(*socket.datagrams);
     return any;
 }
 

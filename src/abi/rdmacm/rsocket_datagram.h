@@ -54,7 +54,7 @@ struct Destination {
     std::uint16_t lid = 0;
     std::uint32_t qpn = 0;
     std::uint32_t qkey = 0;
-    /// Datagrams to send when the lookup has been answered.
+    /// Datagrams to send when the lookup has been answered and send slots are free.
     std::vector<std::vector<std::uint8_t>> waiting;
 };
 
@@ -72,8 +72,9 @@ struct Datagrams {
     std::list<DatagramPort> ports;
     std::map<Name, Destination> destinations;
     std::deque<Datagram> queue;
-    Name own{};   ///< The address that the socket is bound to.
-    Name peer{};  ///< The peer of a connected socket, otherwise zero.
+    bool wait_for_slots = false;  ///< Datagrams of a known destination wait for free send slots.
+    Name own{};                   ///< The address that the socket is bound to.
+    Name peer{};                  ///< The peer of a connected socket, otherwise zero.
 };
 
 /// Returns nullptr, with errno set, if it fails.
