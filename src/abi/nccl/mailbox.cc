@@ -129,7 +129,12 @@ bool Mailbox::send(const Address& to, const Letter& letter) {
     request.wr.ud.remote_qpn = to.qpn;
     request.wr.ud.remote_qkey = kMailboxQKey;
     ibv_send_wr* bad = nullptr;
-    return ibv_post_send(qp_, &request, &bad) == 0;
+    if (ibv_post_send(qp_, &request, &bad) != 0) {
+        ibv_destroy_ah(route_);
+        route_ = nullptr;
+        return false;
+    }
+    return true;
 }
 
 std::optional<Letter> Mailbox::receive() {

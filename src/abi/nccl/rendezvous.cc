@@ -57,8 +57,12 @@ Result Listener::answer(const Letter& letter) {
     return kSuccess;
 }
 
-void Listener::reply(const Letter& letter) {
-    mailbox_.send(letter.mailbox, letter_from(Letter::kReply, token_, *pending_, mailbox_));
+Result Listener::reply(const Letter& letter) {
+    if (!mailbox_.send(letter.mailbox, letter_from(Letter::kReply, token_, *pending_, mailbox_))) {
+        warn("cannot answer the connection request of LID %d", letter.mailbox.lid);
+        return kSystemError;
+    }
+    return kSuccess;
 }
 
 Result Listener::accept(std::unique_ptr<ReceiveEnd>& end) {
@@ -74,7 +78,9 @@ Result Listener::accept(std::unique_ptr<ReceiveEnd>& end) {
         }
         // Other connectors get no reply yet: they send their letters again.
         if (key_of(letter->connection) == key_of(pending_letter_.connection)) {
-            reply(*letter);
+            if (const Result result = reply(*letter); result != kSuccess) {
+                return result;
+            }
         }
     }
     if (pending_ == nullptr) {

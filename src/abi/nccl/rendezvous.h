@@ -39,7 +39,7 @@ class Listener {
 
   private:
     Result answer(const Letter& letter);
-    void reply(const Letter& letter);
+    Result reply(const Letter& letter);
 
     const Device& device_;
     Mailbox mailbox_;
