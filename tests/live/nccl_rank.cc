@@ -433,8 +433,9 @@ class Switches {
         release(region);
     }
 
-    /// Reduces a window of the whole vector, as NCCL cuts it: slices of `slice` bytes, one for each
-    /// rank.
+    /// Gathers and reduces in windows of the whole vector, as NCCL cuts it: slices of `slice`
+    /// bytes, one for each rank. Passes the rank's own buffer from the first byte of its slice in
+    /// the window on.
     void try_windows(std::size_t slice) {
         const auto ranks = static_cast<std::size_t>(all_ranks);
         const auto me = static_cast<std::size_t>(my_rank);
@@ -448,12 +449,18 @@ class Switches {
         all.upload();
         void* const mine_region = enroll(mine);
         void* const all_region = enroll(all);
+        using PartOf = std::remove_pointer_t<decltype(part_argument(coll_.all_gather))>;
+        const auto part_at = [&](std::size_t offset, std::size_t bytes) {
+            return PartOf{all_region, all.at(offset), static_cast<decltype(PartOf::bytes)>(bytes)};
+        };
+        const auto mine_in = [&](std::size_t offset) {
+            return mine.at(offset / slice == me ? offset % slice : 0);
+        };
         const auto all_gather = [&](std::size_t offset, std::size_t bytes) {
-            using PartOf = std::remove_pointer_t<decltype(part_argument(coll_.all_gather))>;
-            PartOf part{all_region, all.at(offset), static_cast<decltype(PartOf::bytes)>(bytes)};
+            PartOf part = part_at(offset, bytes);
             void* request = nullptr;
-            check(coll_.all_gather(comm_, mine.at(), 1, &part, slice, offset, bytes, mine_region,
-                                   &request),
+            check(coll_.all_gather(comm_, mine_in(offset), 1, &part, slice, offset, bytes,
+                                   mine_region, &request),
                   "all-gather");
             check(wait(request), "all-gather");
         };
@@ -467,13 +474,16 @@ class Switches {
             all.host[i] = static_cast<char>(number_of(my_rank, i, kSum));
         }
         all.upload();
-        using PartOf = std::remove_pointer_t<decltype(part_argument(coll_.all_gather))>;
-        PartOf part{all_region, all.at(), static_cast<decltype(PartOf::bytes)>(whole)};
-        void* request = nullptr;
-        check(coll_.reduce_scatter(comm_, 1, &part, mine.at(), slice, 0, whole, kUint8, kSum,
-                                   mine_region, &request),
-              "reduce-scatter");
-        check(wait(request), "reduce-scatter");
+        const auto reduce_scatter = [&](std::size_t offset, std::size_t bytes) {
+            PartOf part = part_at(offset, bytes);
+            void* request = nullptr;
+            check(coll_.reduce_scatter(comm_, 1, &part, mine_in(offset), slice, offset, bytes,
+                                       kUint8, kSum, mine_region, &request),
+                  "reduce-scatter");
+            check(wait(request), "reduce-scatter");
+        };
+        reduce_scatter(0, whole / 3);
+        reduce_scatter(whole / 3, whole - whole / 3);
         mine.download();
         for (std::size_t i = 0; i < slice; ++i) {
             require(mine.host[i] == static_cast<char>(reduced(me * slice + i, kSum)),

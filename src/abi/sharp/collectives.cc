@@ -69,10 +69,8 @@ Error replace_gpu_buffers(const sharp_coll_data_desc& in, const sharp_coll_data_
     // A member may give or take only a part of its slice; bytes behind that part must stay as they
     // are.
     const std::uint64_t own = operation.own_end - operation.own_begin;
-    const std::uint64_t given =
-        operation.kind == Operation::kAllGather ? operation.own_at + own : operation.bytes;
-    const std::uint64_t taken =
-        operation.kind == Operation::kReduceScatter ? operation.own_at + own : operation.bytes;
+    const std::uint64_t given = operation.kind == Operation::kAllGather ? own : operation.bytes;
+    const std::uint64_t taken = operation.kind == Operation::kReduceScatter ? own : operation.bytes;
     Error error = replace_gpu_buffer(in, sure, given, request.gpu_in, operation.in);
     if (error == Error::kNone) {
         error = replace_gpu_buffer(out, sure, taken, request.gpu_out, operation.out);
@@ -161,7 +159,8 @@ Error describe_allreduce(sharp_coll_comm& comm, const sharp_coll_reduce_spec& sp
     return choose_mode(comm, spec.aggr_mode, operation);
 }
 
-/// Sets the part of the window [offset, offset + bytes) that is in the slice of this rank.
+/// Sets the part of the window [offset, offset + bytes) that is in the slice of this rank. The
+/// rank's buffer begins with that part, wherever the part begins in the slice: so NCCL passes it.
 void place_slice(Operation& operation, std::uint64_t offset, std::uint64_t slice_bytes,
                  std::uint64_t rank) {
     const std::uint64_t begin = std::max(offset, rank * slice_bytes);
@@ -214,11 +213,7 @@ Error describe_allgather(sharp_coll_comm& comm, const sharp_coll_gather_spec& sp
     if (offset > size * slice || operation.bytes > size * slice - offset) {
         return Error::kInvalid;
     }
-    const auto rank = static_cast<std::uint64_t>(comm.rank);
-    place_slice(operation, offset, slice, rank);
-    if (operation.own_begin < operation.own_end) {
-        operation.own_at = operation.own_begin + offset - rank * slice;
-    }
+    place_slice(operation, offset, slice, static_cast<std::uint64_t>(comm.rank));
     return choose_mode(comm, SHARP_AGGREGATION_NONE, operation);
 }
 

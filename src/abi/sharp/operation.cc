@@ -63,7 +63,7 @@ live::Turn Operation::turn(std::uint64_t index, std::uint32_t rank,
             if (own != 0) {
                 turn.out_offset = static_cast<std::uint32_t>(own_first - begin);
                 turn.out_bytes = own;
-                turn.out_at = own_at + (own_first - own_begin);
+                turn.out_at = own_first - own_begin;
                 turn.received = turn.only_down = cost(own);
             }
             break;
@@ -85,7 +85,7 @@ live::Turn Operation::turn(std::uint64_t index, std::uint32_t rank,
             if (own != 0) {
                 turn.in_offset = static_cast<std::uint32_t>(own_first - begin);
                 turn.in_bytes = own;
-                turn.in_at = own_at + (own_first - own_begin);
+                turn.in_at = own_first - own_begin;
                 turn.only_up = turn.sent;
             }
             if (own != turn.bytes) {

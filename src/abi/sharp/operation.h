@@ -29,10 +29,9 @@ struct Operation {
     live::PieceList out{};
     std::uint64_t bytes = 0;  ///< Size of the vector.
     /// First byte of this member's part of the vector, which it takes in a reduce-scatter and gives
-    /// in an all-gather.
+    /// in an all-gather. It is the first byte of this member's buffer.
     std::uint64_t own_begin = 0;
     std::uint64_t own_end = 0;  ///< End of this member's part of the vector.
-    std::uint64_t own_at = 0;   ///< Where the byte at own_begin is in this member's buffer.
 
     /// Returns the number of turns.
     std::uint64_t turns() const;
