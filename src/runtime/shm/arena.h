@@ -17,6 +17,7 @@
 // stripe. A process that destroys an object waits until no hazard of an operation on the object's
 // process is left (grace.h).
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -186,9 +187,9 @@ struct Arena {
 };
 
 /// Returns how many process slots were ever in use. A loop over processes stops there, since
-/// reading a slot creates its pages.
+/// reading a slot creates its pages. At most kProcsMax, since any process can write to the arena.
 inline std::uint32_t procs_used(const Arena& arena) {
-    return arena.header->procs_top.load(std::memory_order_acquire);
+    return std::min(arena.header->procs_top.load(std::memory_order_acquire), kProcsMax);
 }
 
 /// Returns the default size of an arena: room for all memory of the machine, a power of two, at

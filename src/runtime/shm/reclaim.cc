@@ -100,7 +100,7 @@ void alert_mappers(const Arena& arena) {
 }  // namespace
 
 void alert_all(const Arena& arena) {
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         if (arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive) {
             alert(arena.procs[p]);
         }

@@ -3,6 +3,8 @@
 
 // For tests: an arena made by hand with two hosts of two HCAs each, all ports up.
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -50,5 +52,16 @@ struct TestArena {
     TestArena(const TestArena&) = delete;
     TestArena& operator=(const TestArena&) = delete;
 };
+
+/// Returns how much memory an arena has, in blocks of 512 bytes. Reading a page that it has not yet
+/// creates the page.
+inline blkcnt_t blocks_of(const Arena& arena) {
+    struct stat about{};
+    if (fstat(arena.fd, &about) != 0) {
+        std::perror("fstat");
+        std::abort();
+    }
+    return about.st_blocks;
+}
 
 }  // namespace softib::live

@@ -209,6 +209,19 @@ TEST(RdmaNetlink, WhatADeadProcessLeftIsNotShown) {
               1U);
 }
 
+TEST(RdmaNetlink, ListingContextsCreatesNoPagesOfUnusedSlots) {
+    const TestArena fabric;
+    make_qps(fabric.arena, 1);
+    fabric.arena.header->procs_top = 1;
+    auto& context = fabric.arena.procs[0].async_channels[kAsyncChannels - 1];
+    context.hca = 0;
+    context.channel = 7;
+    const std::string contexts = request(RDMA_NLDEV_CMD_RES_CTX_GET, NLM_F_DUMP, device(0));
+    const blkcnt_t before = blocks_of(fabric.arena);
+    EXPECT_EQ(ask(fabric.arena, contexts).size(), 2U);
+    EXPECT_EQ(blocks_of(fabric.arena), before);
+}
+
 TEST(RdmaNetlink, OneResourceIsFoundByItsNumber) {
     const TestArena fabric;
     make_qps(fabric.arena, 3);

@@ -215,7 +215,7 @@ std::vector<Resource> list_pds(const NetlinkView& view, std::uint32_t hca) {
 
 std::vector<Resource> list_contexts(const NetlinkView& view, std::uint32_t hca) {
     std::vector<Resource> out;
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(view.arena); ++p) {
         const auto owner = static_cast<Owner>(p + 1);
         if (!is_live(view.arena, owner)) {
             continue;
