@@ -97,9 +97,9 @@ void write_injection(const Arena& arena, std::uint32_t hca, const agent::Node& n
 void write_adaptive(const Arena& arena, std::uint32_t sw, const agent::Node& node) {
     const sw::AdaptiveTable table = node.adaptive_table();
     AdaptiveRecord& to = arena.adaptive[sw];
-    const bool was_never_on = to.generation.load(std::memory_order_relaxed) == 0;
-    if (!is_packet_path(arena) || (table.empty() && was_never_on)) {
-        return;  // Writing would create the record's pages for nothing.
+    if (!is_packet_path(arena) ||
+        (table.empty() && to.generation.load(std::memory_order_relaxed) == 0)) {
+        return;  // Writing, and on the direct path even reading, would create pages for nothing.
     }
     for (std::uint16_t group = 1; group < table.groups(); ++group) {
         std::array<std::uint64_t, 4> ports{};
