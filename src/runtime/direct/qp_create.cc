@@ -41,7 +41,6 @@ void init_shared(QpShared& shared, const Process& process, const QpInit& init,
     shared.pkey.store(0);
     shared.pkey_index = 0;
     shared.xrcd = init.xrcd;
-    shared.async_error.store(0);
     shared.xmit_packets.store(0);
     shared.xmit_words.store(0);
     shared.rcv_packets.store(0);

@@ -181,7 +181,6 @@ struct alignas(64) QpShared {
     std::atomic<std::uint16_t> pkey;
     std::uint16_t pkey_index;
     std::uint32_t xrcd;
-    std::atomic<std::uint32_t> async_error;  ///< Not used: always 0.
 
     RecvRing rq;
 
