@@ -211,7 +211,7 @@ class Protocol(CliCase):
                               self.log())
                 if shutil.which("ibv_devices"):
                     self.assertIn(
-                        "as host h0: it has as many programs as it takes; end some of them",
+                        "as host h0: all process slots of the fabric are in use; end some programs",
                         self.softib("exec", "h0", "--", "ibv_devices").stderr)
         finally:
             for client in clients:
@@ -463,7 +463,8 @@ class Versions(CliCase):
             os.unlink(f"{self.dir}/default/softibd.sock")
         self.assertRegex(
             told,
-            r"cannot join the fabric at .*/default as host h0: its softibd is of another version "
+            r"cannot join the fabric at .*/default as host h0: "
+            r"the fabric's softibd has another version "
             rf"\(this library has protocol {VERSION}, arena \d+\)")
 
 

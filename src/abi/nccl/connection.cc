@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <new>
 
 #include "abi/nccl/log.h"
@@ -35,11 +36,11 @@ Connection::~Connection() {
     }
 }
 
-bool Connection::open() {
+int Connection::open() {
     fifo_.reset(new (std::nothrow) OfferGroup[kRequestsMax]{});
     cq_ = ibv_create_cq(device_.context, kCqEntries, nullptr, nullptr, 0);
     if (fifo_ == nullptr || cq_ == nullptr) {
-        return false;
+        return cq_ == nullptr ? errno : ENOMEM;
     }
     fifo_region_ = ibv_reg_mr(device_.pd, fifo_.get(), kRequestsMax * sizeof(OfferGroup),
                               IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
@@ -54,14 +55,14 @@ bool Connection::open() {
                 .max_inline_data = 0};
     qp_ = fifo_region_ == nullptr ? nullptr : ibv_create_qp(device_.pd, &init);
     if (qp_ == nullptr) {
-        return false;
+        return errno;
     }
     ibv_qp_attr state{};
     state.qp_state = IBV_QPS_INIT;
     state.port_num = device_.port;
     state.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
     return ibv_modify_qp(qp_, &state,
-                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0;
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
 bool Connection::connect(const Address& peer) {

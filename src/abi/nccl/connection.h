@@ -57,8 +57,8 @@ class Connection {
     Connection& operator=(const Connection&) = delete;
 
     const Device& device() const { return device_; }
-    /// Makes the queue pair and the FIFO's memory. Returns false if the HCA refuses.
-    bool open();
+    /// Makes the queue pair and the FIFO's memory. Returns 0 or an errno value.
+    int open();
     /// Connects the queue pair to its peer. Returns false if the HCA refuses.
     bool connect(const Address& peer);
     Address address() const { return address_of(device_, qp_->qp_num); }

@@ -2,6 +2,7 @@
 #include "abi/nccl/mailbox.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace softib::abi::nccl {
 
@@ -33,7 +34,7 @@ ibv_ah_attr route_to(const Device& device, const Address& to) {
 }
 
 Mailbox::Mailbox(const Device& device) : device_(device) {
-    ready_ = open();
+    error_ = open();
 }
 
 Mailbox::~Mailbox() {
@@ -51,11 +52,14 @@ Mailbox::~Mailbox() {
     }
 }
 
-bool Mailbox::open() {
+int Mailbox::open() {
     cq_ = ibv_create_cq(device_.context, 2 * kSlots, nullptr, nullptr, 0);
+    if (cq_ == nullptr) {
+        return errno;
+    }
     region_ = ibv_reg_mr(device_.pd, slots_, sizeof slots_, IBV_ACCESS_LOCAL_WRITE);
-    if (cq_ == nullptr || region_ == nullptr) {
-        return false;
+    if (region_ == nullptr) {
+        return errno;
     }
     ibv_qp_init_attr init{};
     init.send_cq = init.recv_cq = cq_;
@@ -67,30 +71,29 @@ bool Mailbox::open() {
                 .max_inline_data = 0};
     qp_ = ibv_create_qp(device_.pd, &init);
     if (qp_ == nullptr) {
-        return false;
+        return errno;
     }
     ibv_qp_attr state{};
     state.qp_state = IBV_QPS_INIT;
     state.port_num = device_.port;
     state.qkey = kMailboxQKey;
-    if (ibv_modify_qp(qp_, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) !=
-        0) {
-        return false;
+    int error =
+        ibv_modify_qp(qp_, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    for (std::uint64_t slot = 0; slot < kSlots && error == 0; ++slot) {
+        error = post(slot);
     }
-    for (std::uint64_t slot = 0; slot < kSlots; ++slot) {
-        if (!post(slot)) {
-            return false;
-        }
+    if (error != 0) {
+        return error;
     }
     state.qp_state = IBV_QPS_RTR;
-    if (ibv_modify_qp(qp_, &state, IBV_QP_STATE) != 0) {
-        return false;
+    if (error = ibv_modify_qp(qp_, &state, IBV_QP_STATE); error != 0) {
+        return error;
     }
     state.qp_state = IBV_QPS_RTS;
-    return ibv_modify_qp(qp_, &state, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0;
+    return ibv_modify_qp(qp_, &state, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-bool Mailbox::post(std::uint64_t slot) {
+int Mailbox::post(std::uint64_t slot) {
     ibv_sge place{.addr = reinterpret_cast<std::uint64_t>(&slots_[slot]),
                   .length = sizeof(Slot),
                   .lkey = region_->lkey};
@@ -99,7 +102,7 @@ bool Mailbox::post(std::uint64_t slot) {
     request.sg_list = &place;
     request.num_sge = 1;
     ibv_recv_wr* bad = nullptr;
-    return ibv_post_recv(qp_, &request, &bad) == 0;
+    return ibv_post_recv(qp_, &request, &bad);
 }
 
 Address Mailbox::address() const {

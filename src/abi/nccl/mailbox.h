@@ -50,7 +50,8 @@ class Mailbox {
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
-    bool works() const { return ready_; }
+    /// Returns the errno value of what failed when the mailbox was made; 0 if it works.
+    int error() const { return error_; }
     Address address() const;
     /// Sends a letter, which may be lost. Returns false if the HCA refuses.
     bool send(const Address& to, const Letter& letter);
@@ -65,8 +66,10 @@ class Mailbox {
         Letter letter;
     };
 
-    bool open();
-    bool post(std::uint64_t slot);
+    /// Returns 0 or an errno value.
+    int open();
+    /// Posts a receive request. Returns 0 or an errno value.
+    int post(std::uint64_t slot);
 
     const Device& device_;
     ibv_cq* cq_ = nullptr;
@@ -74,7 +77,7 @@ class Mailbox {
     ibv_mr* region_ = nullptr;
     Slot slots_[kSlots + 1]{};  ///< Slots for letters that come; the last is for sending.
     ibv_ah* route_ = nullptr;   ///< Route of the letter that has not left yet; nullptr if all have.
-    bool ready_ = false;
+    int error_ = 0;
 };
 
 }  // namespace softib::abi::nccl

@@ -132,8 +132,9 @@ Result listen(int device, void* handle, void** listen_comm) noexcept {
         return kInvalidArgument;
     }
     auto listener = std::make_unique<Listener>(*on);
-    if (!listener->works()) {
-        warn("%s: no queue pair to listen with", on->name.c_str());
+    if (listener->error() != 0) {
+        warn("%s: cannot create a queue pair to listen with: %s", on->name.c_str(),
+             std::strerror(listener->error()));
         return kSystemError;
     }
     const Handle told = listener->handle();
@@ -148,15 +149,23 @@ Result connect(int device, void* handle, void** send_comm) noexcept {
     const Device* const on = device_at(device);
     Handle told;
     std::memcpy(&told, handle, sizeof told);
-    if (on == nullptr || told.magic != Handle::kMagic) {
-        warn("a handle that is not of this plug-in: do all ranks use it?");
+    if (on == nullptr) {
+        warn("cannot connect: there is no device %d; this host has %zu, numbered from 0", device,
+             devices().size());
+        return kInvalidArgument;
+    }
+    if (told.magic != Handle::kMagic) {
+        warn(
+            "cannot connect: another plug-in has made the listener's handle; set "
+            "NCCL_NET_PLUGIN=softib for all ranks");
         return kInvalidArgument;
     }
     std::unique_ptr<Connecting> attempt(told.attempt);
     if (attempt == nullptr) {
         attempt = std::make_unique<Connecting>(*on);
-        if (!attempt->works()) {
-            warn("%s: no queue pair to connect", on->name.c_str());
+        if (attempt->error() != 0) {
+            warn("%s: cannot create a queue pair to connect with: %s", on->name.c_str(),
+                 std::strerror(attempt->error()));
             return kSystemError;
         }
     }

@@ -3,6 +3,8 @@
 
 #include <sys/random.h>
 
+#include <cstring>
+
 #include "abi/nccl/log.h"
 
 namespace softib::abi::nccl {
@@ -43,9 +45,13 @@ Handle Listener::handle() const {
 
 Result Listener::answer(const Letter& letter) {
     auto end = std::make_unique<ReceiveEnd>(device_);
-    if (!end->open() || !end->connect(letter.connection)) {
-        warn("%s: no queue pair for a connection from LID %d", device_.name.c_str(),
-             letter.connection.lid);
+    if (const int error = end->open(); error != 0) {
+        warn("%s: cannot create a queue pair for a connection from LID %d: %s",
+             device_.name.c_str(), letter.connection.lid, std::strerror(error));
+        return kSystemError;
+    }
+    if (!end->connect(letter.connection)) {
+        warn("%s: cannot connect to LID %d", device_.name.c_str(), letter.connection.lid);
         return kSystemError;
     }
     end->set_fifo(letter.fifo_at, letter.fifo_rkey);
@@ -99,7 +105,7 @@ Result Listener::accept(std::unique_ptr<ReceiveEnd>& end) {
 Connecting::Connecting(const Device& device)
     : end_(std::make_unique<SendEnd>(device)),
       mailbox_(device),
-      works_(end_->open() && mailbox_.works()) {}
+      error_(mailbox_.error() != 0 ? mailbox_.error() : end_->open()) {}
 
 Result Connecting::go_on(const Handle& handle, std::unique_ptr<SendEnd>& end) {
     while (const auto letter = mailbox_.receive()) {
@@ -118,7 +124,7 @@ Result Connecting::go_on(const Handle& handle, std::unique_ptr<SendEnd>& end) {
         next_letter_ = now + kLetterInterval;
         if (!mailbox_.send(handle.listener,
                            letter_from(Letter::kRequest, handle.token, *end_, mailbox_))) {
-            warn("cannot send a letter to LID %d", handle.listener.lid);
+            warn("cannot send a connection request to LID %d", handle.listener.lid);
             return kSystemError;
         }
     }

@@ -32,7 +32,8 @@ class Listener {
   public:
     explicit Listener(const Device& device);
 
-    bool works() const { return mailbox_.works(); }
+    /// Returns the errno value of what failed when the listener was made; 0 if it works.
+    int error() const { return mailbox_.error(); }
     Handle handle() const;
     /// Goes on accepting. `end` stays empty until a connector is connected.
     Result accept(std::unique_ptr<ReceiveEnd>& end);
@@ -54,14 +55,15 @@ class Connecting {
   public:
     explicit Connecting(const Device& device);
 
-    bool works() const { return works_; }
+    /// Returns the errno value of what failed when the attempt was made; 0 if it works.
+    int error() const { return error_; }
     /// Goes on connecting. `end` stays empty until the listener has replied.
     Result go_on(const Handle& handle, std::unique_ptr<SendEnd>& end);
 
   private:
     std::unique_ptr<SendEnd> end_;
     Mailbox mailbox_;
-    bool works_;
+    int error_;
     std::chrono::steady_clock::time_point next_letter_{};
 };
 

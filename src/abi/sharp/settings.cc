@@ -21,9 +21,10 @@ constexpr Known kKnown[] = {
     {"SHARP_COLL_ENABLE_SAT", "stream large vectors (1) or never (0)"},
     {"SHARP_COLL_SAT_THRESHOLD", "bytes from which vectors are streamed"},
     {"SHARP_COLL_LOCK_ON_COMM_INIT", "lock the ports for streaming when a communicator is made"},
-    {"SHARP_COLL_JOB_QUOTA_OSTS", "outstanding operations of a job; 0: as the manager thinks"},
-    {"SHARP_COLL_JOB_QUOTA_PAYLOAD_PER_OST", "bytes of each; 0: as the manager thinks"},
-    {"SHARP_COLL_JOB_QUOTA_MAX_GROUPS", "communicators of a job; 0: as the manager thinks"},
+    {"SHARP_COLL_JOB_QUOTA_OSTS", "outstanding operations of a job; 0: the manager decides"},
+    {"SHARP_COLL_JOB_QUOTA_PAYLOAD_PER_OST",
+     "payload bytes of each operation; 0: the manager decides"},
+    {"SHARP_COLL_JOB_QUOTA_MAX_GROUPS", "communicators of a job; 0: the manager decides"},
     {"SHARP_COLL_LOG_LEVEL", "0: silence, 1: errors, 2: warnings, 3: what happens"},
 };
 

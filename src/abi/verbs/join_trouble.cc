@@ -33,14 +33,14 @@ std::string other_version(const std::string& dir) {
 std::string join_trouble(const std::string& dir, int error) {
     const std::string other = other_version(dir);
     if (!other.empty() || error == EPROTO || error == EPROTONOSUPPORT) {
-        return "its softibd is of another version (" + (other.empty() ? "" : other + "; ") +
+        return "the fabric's softibd has another version (" + (other.empty() ? "" : other + "; ") +
                "this library has " + versions_text() +
-               "); start the program by the softib that started the fabric";
+               "); start the program with the softib that started the fabric";
     }
     switch (error) {
         case EUSERS:
-            return "it has as many programs as it takes; end some of them, or start another fabric "
-                   "with: softib up NAME";
+            return "all process slots of the fabric are in use; end some programs, or start "
+                   "another fabric with: softib up NAME";
         case EAGAIN:
             return "its softibd does not answer; see: softib list";
         case ENOENT:
