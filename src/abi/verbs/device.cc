@@ -121,6 +121,7 @@ Context* make_context(ibv_device* device, live::Process& process, std::uint32_t 
                                                   offsetof(verbs_context, context));
     ops.sz = kVerbsContextBytes;
     set_memory_ops(ops);
+    set_device_memory_ops(ops);
     set_cq_ops(ops);
     set_qp_ops(ops);
     set_srq_ops(ops);

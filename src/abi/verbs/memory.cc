@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Protection domains, regions, windows, device memory.
-#include "runtime/direct/memory/memory.h"
+// Protection domains, regions, windows.
+#include "abi/verbs/memory.h"
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <new>
 #include <set>
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
+#include "runtime/direct/memory/memory.h"
 #include "runtime/shm/packet_queue.h"
 
 namespace softib::abi {
@@ -23,10 +23,21 @@ constexpr unsigned kAccessKnown =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
     IBV_ACCESS_HUGETLB | kAccessFlushGlobal | kAccessFlushPersistent;
-constexpr unsigned kAccessOptional = 0x3FF00000;  // IBV_ACCESS_OPTIONAL_RANGE
 
-/// Returns 0, EOPNOTSUPP for flags that are unknown, or EINVAL for flags that contradict each
-/// other.
+Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
+    auto* mr = new (std::nothrow) Mr{};
+    if (mr == nullptr) {
+        return nullptr;
+    }
+    const std::uint32_t key = impl(pd->context).process->arena.mrs[index].key.load();
+    mr->base = ibv_mr{pd->context, pd, addr, length, index, key, key};
+    mr->index = index;
+    impl(pd).uses.add();
+    return mr;
+}
+
+}  // namespace
+
 int check_access(unsigned access) {
     if ((access & ~(kAccessKnown | kAccessOptional)) != 0) {
         return EOPNOTSUPP;
@@ -44,20 +55,6 @@ std::uint32_t runtime_access(unsigned access) {
                      live::kRemoteAtomic | live::kMwBind);
 }
 
-Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
-    auto* mr = new (std::nothrow) Mr{};
-    if (mr == nullptr) {
-        return nullptr;
-    }
-    const std::uint32_t key = impl(pd->context).process->arena.mrs[index].key.load();
-    mr->base = ibv_mr{pd->context, pd, addr, length, index, key, key};
-    mr->index = index;
-    impl(pd).uses.add();
-    return mr;
-}
-
-/// Makes the object of a new region and counts the region against its HCA's limit. If that fails,
-/// removes the region and returns nullptr.
 Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     const Context& context = impl(pd->context);
     Mr* mr = new_mr(pd, index, addr, length);
@@ -71,6 +68,8 @@ Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) 
     context.process->regions->remove(index);
     return nullptr;
 }
+
+namespace {
 
 bool is_on_gpu(const Mr& mr) {
     return impl(mr.base.context).process->arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
@@ -138,97 +137,6 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
         }
     }
     return 0;  // There is nothing to prefetch: every page can be reached as it is.
-}
-
-/// Checks a copy to or from device memory, which goes by words of four bytes. Returns 0 or EFAULT.
-int dm_copy_check(const Dm& dm, std::uint64_t offset, std::size_t length) {
-    return offset % 4 != 0 || length % 4 != 0 || offset > dm.length || length > dm.length - offset
-               ? EFAULT
-               : 0;
-}
-
-std::byte* dm_at(const Dm& dm, std::uint64_t offset) {
-    return impl(dm.base.context).process->arena.base + dm.off + offset;
-}
-
-int memcpy_to_dm(ibv_dm* base, std::uint64_t offset, const void* host, std::size_t length) {
-    const int error = dm_copy_check(impl(base), offset, length);
-    if (error == 0) {
-        std::memcpy(dm_at(impl(base), offset), host, length);
-    }
-    return error;
-}
-
-int memcpy_from_dm(void* host, ibv_dm* base, std::uint64_t offset, std::size_t length) {
-    const int error = dm_copy_check(impl(base), offset, length);
-    if (error == 0) {
-        std::memcpy(host, dm_at(impl(base), offset), length);
-    }
-    return error;
-}
-
-ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
-    if (attr->comp_mask != 0 || attr->length == 0 || attr->log_align_req > 16) {
-        return fail<ibv_dm>(EINVAL);
-    }
-    const Context& c = impl(context);
-    if (attr->length > live::object_limit(c.process->arena, live::ObjectKind::kDeviceMemory)) {
-        return fail<ibv_dm>(ENOMEM);
-    }
-    auto* dm = new (std::nothrow) Dm{};
-    if (dm == nullptr) {
-        return fail<ibv_dm>(ENOMEM);
-    }
-    if (dm->share.take(*c.process, c.hca, live::ObjectKind::kDeviceMemory,
-                       static_cast<std::uint32_t>(attr->length))) {
-        dm->off = c.process->memory.allocate_pages(attr->length);
-    }
-    if (dm->off == 0) {
-        delete dm;
-        return fail<ibv_dm>(ENOMEM);
-    }
-    dm->length = attr->length;
-    dm->base = ibv_dm{context, memcpy_to_dm, memcpy_from_dm, 0, 0};
-    dm->base.handle = static_cast<std::uint32_t>(Registry::get().add(dm));
-    return &dm->base;
-}
-
-int free_dm(ibv_dm* base) {
-    Dm& dm = impl(base);
-    if (dm.uses.any()) {
-        return answer(EBUSY);
-    }
-    Registry::get().remove(dm.base.handle);
-    impl(base->context).process->memory.release_pages(dm.off, dm.length);
-    delete &dm;
-    return 0;
-}
-
-ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t length,
-                  unsigned access) {
-    Dm& dm = impl(base);
-    const unsigned allowed = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                             IBV_ACCESS_ZERO_BASED | kAccessOptional;
-    // Device memory has no virtual address, so its addresses count from zero.
-    if ((access & ~allowed) != 0 || (access & IBV_ACCESS_ZERO_BASED) == 0 ||
-        check_access(access) != 0 || offset > dm.length || length > dm.length - offset) {
-        return fail<ibv_mr>(EINVAL);
-    }
-    const Context& context = impl(pd->context);
-    std::uint32_t index = 0;
-    const int error = context.process->regions->add_device_memory(
-        protection(pd).id, context.hca, dm.off + offset, length, runtime_access(access), index);
-    if (error != 0) {
-        return fail<ibv_mr>(error);
-    }
-    Mr* mr = new_region(pd, index, nullptr, length);
-    if (mr == nullptr) {
-        return fail<ibv_mr>(ENOMEM);
-    }
-    mr->dm = &dm;
-    dm.uses.add();
-    return &mr->base;
 }
 
 /// The memory windows of type 1, by index. A region cannot be deregistered while one of them is
@@ -377,9 +285,6 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
 void set_memory_ops(verbs_context& ops) {
     ops.advise_mr = advise_mr;
     ops.alloc_null_mr = alloc_null_mr;
-    ops.alloc_dm = alloc_dm;
-    ops.free_dm = free_dm;
-    ops.reg_dm_mr = reg_dm_mr;
     ops.alloc_td = alloc_td;
     ops.dealloc_td = dealloc_td;
     ops.alloc_parent_domain = alloc_parent_domain;
@@ -578,42 +483,6 @@ ibv_mr* softib_ibv_import_mr(ibv_pd* pd, std::uint32_t handle) noexcept {
 void softib_ibv_unimport_mr(ibv_mr* base) noexcept {
     impl(base->pd).uses.drop();
     delete &impl(base);
-}
-
-ibv_dm* softib_ibv_import_dm(ibv_context* context, std::uint32_t handle) noexcept {
-    auto* dm = new (std::nothrow) Dm{};
-    if (dm == nullptr) {
-        return fail<ibv_dm>(ENOMEM);
-    }
-    const bool found = Registry::get().with(handle, [&](void* object) {
-        const auto* original = static_cast<const Dm*>(object);
-        dm->off = original->off;
-        dm->length = original->length;
-    });
-    if (!found) {
-        delete dm;
-        return fail<ibv_dm>(EINVAL);
-    }
-    dm->base = ibv_dm{context, memcpy_to_dm, memcpy_from_dm, 0, handle};
-    dm->imported = true;
-    return &dm->base;
-}
-
-void softib_ibv_unimport_dm(ibv_dm* dm) noexcept {
-    delete &impl(dm);
-}
-
-Dmah* softib_ibv_alloc_dmah(ibv_context*, DmahInitAttr*) noexcept {
-    return fail<Dmah>(EOPNOTSUPP);
-}
-
-int softib_ibv_dealloc_dmah(Dmah*) noexcept {
-    return EOPNOTSUPP;
-}
-
-int softib_ibv_dm_export_dmabuf_fd(ibv_dm*) noexcept {
-    errno = EOPNOTSUPP;
-    return -1;
 }
 
 void* softib_ibv_alloc_buf(ibv_pd*, std::size_t, Buf**) noexcept {

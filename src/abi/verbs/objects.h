@@ -277,6 +277,7 @@ void wait_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::
 
 // Set the operations of a new context.
 void set_memory_ops(verbs_context& ops);
+void set_device_memory_ops(verbs_context& ops);
 void set_cq_ops(verbs_context& ops);
 void set_qp_ops(verbs_context& ops);
 void set_srq_ops(verbs_context& ops);
