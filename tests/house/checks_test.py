@@ -84,11 +84,11 @@ class Map(unittest.TestCase):
 
 class Ratchet(unittest.TestCase):
     def test_the_list_only_shrinks(self):
-        known = sorted(tree.exceptions("long_files.txt"))
-        self.assertEqual(tree.ratchet("long_files.txt", dict.fromkeys(known, "")), [])
-        self.assertEqual(len(tree.ratchet("long_files.txt", dict.fromkeys(known[1:], ""))), 1)
-        more = dict.fromkeys(known + ["new.cc f"], "")
-        self.assertEqual(len(tree.ratchet("long_files.txt", more)), 1)
+        known = sorted(tree.exceptions("foreign_paths.txt"))
+        self.assertEqual(tree.ratchet("foreign_paths.txt", dict.fromkeys(known, "")), [])
+        self.assertEqual(len(tree.ratchet("foreign_paths.txt", dict.fromkeys(known[1:], ""))), 1)
+        more = dict.fromkeys(known + ["docs/new.md new.cc"], "")
+        self.assertEqual(len(tree.ratchet("foreign_paths.txt", more)), 1)
 
 
 class Prose(unittest.TestCase):
