@@ -7,12 +7,22 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
 import check_commits
+import check_files
 import check_functions
 import check_map
 import check_order
 import check_prose
 import documented
 import tree
+
+
+class Files(unittest.TestCase):
+    def test_length(self):
+        licence = "# SPDX-License-Identifier: BSD-2-Clause\n"
+        for lines, complaints in ((600, 0), (601, 1)):
+            text = licence + "x\n" * (lines - 1)
+            found = list(check_files.complaints_of("a.py", pathlib.Path("a.py"), text))
+            self.assertEqual(len(found), complaints)
 
 
 class Functions(unittest.TestCase):
