@@ -324,7 +324,7 @@ TEST(RcRequester, CreditsLetMessagesGoTogether) {
 }
 
 // 9.7.6: a response to no request is dropped.
-TEST(RcRequester, GhostsAreDropped) {
+TEST(RcRequester, ResponseToNoRequestIsDropped) {
     Probe p({.psn = 10});
     p.inject(0, p.headers(0, kAcknowledge, 10));
     p.inject(0, p.headers(0, kReadResponseOnly, 10));

@@ -226,7 +226,7 @@ TEST(RcResponder, EmptyWriteAndReadNeedNoKey) {
 }
 
 // 9.4.5: the address of an atomic must be a multiple of eight.
-TEST(RcResponder, CrookedAtomicIsInvalid) {
+TEST(RcResponder, MisalignedAtomicIsInvalid) {
     Responder r;
     const Bytes before = r.ends[1].bytes;
     r.take(r.add(0, 61, 1));
@@ -323,7 +323,7 @@ TEST(RcResponder, UnfinishedMessageIsFlushed) {
 }
 
 // 9.7.5: an acknowledgement covers all before it, so one may stand for many.
-TEST(RcResponder, AcknowledgementsMelt) {
+TEST(RcResponder, OneAcknowledgementCoversManyPackets) {
     Responder r;
     for (std::uint32_t psn = 0; psn < 5; ++psn) {
         r.inject(1, r.rdma(kWriteOnly, psn, 0, 8), Bytes(8));

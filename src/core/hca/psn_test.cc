@@ -12,7 +12,7 @@ TEST(Psn, CountsModulo24Bits) {
     EXPECT_EQ(Psn{5} + kPsnMask, Psn{4});
 }
 
-TEST(Psn, HalfTheCircleIsBehindAndHalfBefore) {
+TEST(Psn, HalfOfAllPsnsAreBeforeAGivenOne) {
     EXPECT_EQ(diff(Psn{5}, Psn{5}), 0);
     EXPECT_EQ(diff(Psn{0}, Psn{0xFFFFFF}), 1);
     EXPECT_EQ(diff(Psn{0xFFFFFF}, Psn{0}), -1);

@@ -16,7 +16,7 @@ TEST(Lifetime, DoublesWithEachCodeAndEndsInForever) {
     EXPECT_EQ(lifetime_ps(20), UINT64_MAX);
 }
 
-TEST(Lifetime, ALaneStallsAfterSoManyDropsInARow) {
+TEST(Lifetime, ALaneStallsAfterVlStallCountDropsInARow) {
     StallCounter lane;
     lane.dropped(3, 100, 10);
     lane.dropped(3, 110, 10);

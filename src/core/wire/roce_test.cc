@@ -272,7 +272,7 @@ TEST(Roce, AnUnknownIdentificationExplainsAnIcrcAndNothingElseDoes) {
     EXPECT_FALSE(parse_roce_payload(good, route, guess, CheckIcrc::kAnyIpv4Id));
 }
 
-TEST(Roce, NothingIsExcusedOverIpv6) {
+TEST(Roce, OverIpv6AWrongIcrcIsAlwaysRefused) {
     const Bytes payload = some_payload(64);
     const RoceFrame frame = a_frame(false, payload);
     const Bytes bytes = emitted(frame);
