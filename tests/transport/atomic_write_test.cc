@@ -8,7 +8,6 @@ namespace softib::transport {
 namespace {
 
 using enum Operation;
-using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint64_t kThere = 64;
 

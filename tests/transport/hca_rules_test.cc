@@ -8,7 +8,6 @@ namespace softib::transport {
 namespace {
 
 using enum Operation;
-using Bytes = std::vector<std::uint8_t>;
 
 /// A good WRITE to end 1, spoiled in one place. It must not arrive, and must be counted there.
 struct Spoiled {

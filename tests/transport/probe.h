@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "pair.h"
@@ -13,6 +14,7 @@
 namespace softib::transport {
 
 using wire::Operation;
+using Bytes = std::vector<std::uint8_t>;
 
 struct Probe : Pair {
     explicit Probe(const PairOptions& o = {}) : Pair(o) {

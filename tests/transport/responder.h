@@ -11,8 +11,6 @@
 
 namespace softib::transport {
 
-using Bytes = std::vector<std::uint8_t>;
-
 inline constexpr Syndrome kNakSequence = nak(NakCode::kSequenceError);
 inline constexpr Syndrome kNakInvalid = nak(NakCode::kInvalidRequest);
 inline constexpr Syndrome kNakAccess = nak(NakCode::kRemoteAccessError);

@@ -7,7 +7,6 @@ namespace softib::transport {
 namespace {
 
 using enum Operation;
-using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint32_t kGrhBytes = wire::Grh::kBytes;
 constexpr Lid kGroupLid{0xC001};
