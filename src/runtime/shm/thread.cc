@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <new>
+#include <cstdlib>
 
 namespace softib::live {
 
@@ -16,16 +16,29 @@ namespace {
 
 std::atomic<std::uint32_t> g_own_threads{0};
 
+/// What a new thread runs. It is on the stack of start_thread(), which waits until the thread has
+/// read it.
 struct Start {
     void* (*main)(void*);
     void* argument;
+    std::atomic<std::uint32_t> is_read{0};
 };
 
+/// Makes the C library give this thread its own part of the heap, which it maps.
+void prepare_heap() {
+    void* volatile memory = std::malloc(1);
+    std::free(memory);
+}
+
 void* count_and_run(void* given) {
-    const Start start = *static_cast<Start*>(given);
-    delete static_cast<Start*>(given);
+    auto& start = *static_cast<Start*>(given);
+    void* (*const main)(void*) = start.main;
+    void* const argument = start.argument;
+    prepare_heap();
     g_own_threads.fetch_add(1);
-    void* const result = start.main(start.argument);
+    start.is_read.store(1, std::memory_order_release);
+    futex_wake(start.is_read);
+    void* const result = main(argument);
     g_own_threads.fetch_sub(1);
     return result;
 }
@@ -51,13 +64,13 @@ bool start_thread(const char* name, void* (*main)(void*), void* argument) {
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, 256 * 1024);
     pthread_t thread;
-    auto* const start = new (std::nothrow) Start{main, argument};
-    const bool started =
-        start != nullptr && pthread_create(&thread, &attr, count_and_run, start) == 0;
+    Start start{.main = main, .argument = argument};
+    const bool started = pthread_create(&thread, &attr, count_and_run, &start) == 0;
     if (started) {
         pthread_setname_np(thread, name);
-    } else {
-        delete start;
+        while (start.is_read.load(std::memory_order_acquire) == 0) {
+            futex_wait(start.is_read, 0, 0);
+        }
     }
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &old, nullptr);

@@ -9,7 +9,9 @@
 namespace softib::live {
 
 /// Starts a detached thread. Returns false if that fails. The thread blocks all signals but SIGBUS,
-/// so that the program's own threads get the program's signals.
+/// so that the program's own threads get the program's signals. It runs, and has its part of the
+/// heap, when this returns: libfabric and UCX write over the code of munmap() and mmap() when a
+/// program registers memory, and no thread of ours may be inside them then.
 bool start_thread(const char* name, void* (*main)(void*), void* argument);
 
 /// Returns how many threads of start_thread run now.
