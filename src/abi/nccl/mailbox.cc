@@ -57,7 +57,8 @@ int Mailbox::open() {
     if (cq_ == nullptr) {
         return errno;
     }
-    region_ = ibv_reg_mr(device_.pd, slots_, sizeof slots_, IBV_ACCESS_LOCAL_WRITE);
+    constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
+    region_ = ibv_reg_mr(device_.pd, slots_, sizeof slots_, kAccess);
     if (region_ == nullptr) {
         return errno;
     }
