@@ -6,6 +6,7 @@ the daemon's tables, no memory in the arena that grows with every death, no file
 """
 
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -58,8 +59,9 @@ def arena_blocks(fabric):
     name."""
     folder = pathlib.Path("/proc", str(daemon_pid(fabric)), "fd")
     for entry in folder.iterdir():
-        if "softib-arena" in os.readlink(entry):
-            return os.stat(entry).st_blocks
+        with contextlib.suppress(FileNotFoundError):  # The daemon closes descriptors meanwhile.
+            if "softib-arena" in os.readlink(entry):
+                return os.stat(entry).st_blocks
     raise Failure("the daemon has no arena")
 
 
