@@ -71,8 +71,9 @@ class CliCase(unittest.TestCase):
 
     def softib(self, *words, **kwargs):
         kwargs.setdefault("env", self.env)
-        return subprocess.run([SOFTIB, *words], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=TIMEOUT_S, **kwargs)
+        kwargs.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run([SOFTIB, *words], capture_output=True, text=True, timeout=TIMEOUT_S,
+                              **kwargs)
 
     def ok(self, *words, **kwargs):
         result = self.softib(*words, **kwargs)
