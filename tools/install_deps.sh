@@ -4,8 +4,8 @@
 # neither root nor the network.
 #     install_deps.sh                    all
 #     install_deps.sh demo               those for the demo
-#     install_deps.sh beside COMMAND...  those for the release build, then the others while COMMAND
-#                                        runs; the exit status is COMMAND's
+#     install_deps.sh beside COMMAND...  those for the release build, then the others of make test
+#                                        while COMMAND runs; the exit status is COMMAND's
 set -euo pipefail
 list=$(dirname "$0")/../packaging/packages.txt
 as_root=()
@@ -41,15 +41,16 @@ install() {
 # install_beside COMMAND...: does what the head of this file says of "beside". If sudo would ask for
 # a password, all packages are installed before COMMAND runs.
 install_beside() {
+    local all='/^# So much for make test;/'
     install '/^# So much for the release build/'
-    if [[ -z $(missing '$') ]] || ! { ((EUID == 0)) || sudo -n true 2>/dev/null; }; then
-        install '$'
+    if [[ -z $(missing "$all") ]] || ! { ((EUID == 0)) || sudo -n true 2>/dev/null; }; then
+        install "$all"
         exec "$@"
     fi
     local log installer status=0
     log=$(mktemp)
     echo "installing more packages, for the tests, beside the build"
-    (install '$') >"$log" 2>&1 </dev/null &
+    (install "$all") >"$log" 2>&1 </dev/null &
     installer=$!
     "$@" || status=$?
     # The installer is not ended half-way, because apt would have to repair that.

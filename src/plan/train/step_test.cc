@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -235,9 +236,9 @@ double end_of(const std::string& trace) {
     double end = 0;
     for (std::size_t at = trace.find("\"ts\":"); at != trace.npos;
          at = trace.find("\"ts\":", at + 1)) {
-        const double start = std::stod(trace.substr(at + 5));
+        const double start = std::strtod(trace.c_str() + at + 5, nullptr);
         const std::size_t dur = trace.find("\"dur\":", at);
-        end = std::max(end, start + std::stod(trace.substr(dur + 6)));
+        end = std::max(end, start + std::strtod(trace.c_str() + dur + 6, nullptr));
     }
     return end;
 }
