@@ -35,7 +35,7 @@ class CliCase(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="softib-cli-")
+        self.dir = softib_test.runtime_dir("softib-cli-")
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("SOFTIB_") and name != "LD_PRELOAD"}
         self.env["SOFTIB_RUNTIME_DIR"] = self.dir

@@ -9,7 +9,7 @@
 set -eu
 softib=$1
 shift
-SOFTIB_RUNTIME_DIR=$(mktemp -d)
+SOFTIB_RUNTIME_DIR=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 export SOFTIB_RUNTIME_DIR
 trap 'rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT
 path=${SOFTIB_TEST_DATA_PATH:-direct}

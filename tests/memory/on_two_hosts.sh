@@ -41,7 +41,7 @@ if [ "$user" = plain ] && [ "$(id -u)" = 0 ]; then
     fi
 fi
 shift 3
-SOFTIB_RUNTIME_DIR=$(mktemp -d)
+SOFTIB_RUNTIME_DIR=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 export SOFTIB_RUNTIME_DIR
 [ -z "$as" ] || chown 65534:65534 "$SOFTIB_RUNTIME_DIR"
 trap 'rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT

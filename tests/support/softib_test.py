@@ -21,6 +21,7 @@ import shlex
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ FAILURES_MAX = 10  # A broken library fails everywhere, so not every case waits 
 RESULTS_PREFIX = "packet_" if os.environ.get("SOFTIB_TEST_DATA_PATH") == "packet" else ""
 TIMEOUT_S = float(os.environ.get("SOFTIB_TEST_TIMEOUT", "60"))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MEMORY = "/dev/shm"
 PORTS = range(10000, 30000)  # Below the range from which the kernel takes ports of its own.
 
 
@@ -136,12 +138,47 @@ class Program:
 def listening(port):
     """Returns whether a program listens at the port. Asks the kernel, because the server would take
     a test connection for its client's."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(table) as lines:
-            for fields in map(str.split, lines):
-                if fields[3] == "0A" and fields[1].endswith(f":{port:04X}"):
-                    return True
-    return False
+    try:
+        return any(listens_by_diag(family, port) for family in (socket.AF_INET, socket.AF_INET6))
+    except OSError:  # Not every kernel has sock_diag.
+        return listens_by_table("/proc/net/tcp", port) or listens_by_table("/proc/net/tcp6", port)
+
+
+def listens_by_table(table, port):
+    """As listening(), by a table for which the kernel walks through all connections: this takes
+    milliseconds."""
+    with open(table) as lines:
+        return any(fields[3] == "0A" and fields[1].endswith(f":{port:04X}")
+                   for fields in map(str.split, lines))
+
+
+def listens_by_diag(family, port):
+    """As listening(), by sock_diag(7)."""
+    netlink_sock_diag, by_family, dump, error, done = 4, 20, 0x301, 2, 3
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, netlink_sock_diag) as kernel:
+        kernel.send(struct.pack("=IHHIIBBBxI", 72, by_family, dump, 0, 0, family,
+                                socket.IPPROTO_TCP, 0, 1 << 10)  # TCP_LISTEN
+                    + struct.pack("!H", port) + bytes(46))
+        kinds = set()
+        while not kinds & {error, done}:
+            kinds |= set(message_kinds(kernel.recv(1 << 16)))
+    if error in kinds:
+        raise OSError("sock_diag was refused")
+    return by_family in kinds
+
+
+def message_kinds(messages):
+    """Yields the types of netlink messages."""
+    while messages:
+        size, kind = struct.unpack_from("=IH", messages)
+        yield kind
+        messages = messages[(size + 3) & ~3:]
+
+
+def runtime_dir(prefix):
+    """Makes a runtime directory for fabrics, in memory where that is possible: on a disk's file
+    system a fabric takes many times as long to make its files."""
+    return tempfile.mkdtemp(prefix=prefix, dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
 
 
 def free_port():
@@ -177,8 +214,8 @@ class Fabric:
         self.programs = []
 
     def __enter__(self):
-        self.dir = tempfile.mkdtemp(prefix="softib-test-")
-        self.shm_before = set(os.listdir("/dev/shm"))
+        self.dir = runtime_dir("softib-test-")
+        self.shm_before = set(os.listdir(MEMORY))
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("SOFTIB_")}
         self.env["SOFTIB_RUNTIME_DIR"] = self.dir
@@ -241,8 +278,8 @@ class Fabric:
     def leftovers(self):
         # The lock of the runtime directory belongs to all fabrics there.
         left = [f"{self.dir}/{name}" for name in os.listdir(self.dir) if name != ".lock"]
-        left += [f"/dev/shm/{name}" for name in set(os.listdir("/dev/shm")) - self.shm_before
-                 if "softib" in name]
+        left += [f"{MEMORY}/{name}" for name in set(os.listdir(MEMORY)) - self.shm_before
+                 if "softib" in name and not os.path.isdir(f"{MEMORY}/{name}")]
         # The daemon closes its connections a moment before its process ends.
         end = time.monotonic() + GOODBYE_S
         while (alive := list(self.processes())) and time.monotonic() < end:

@@ -158,7 +158,9 @@ void occupy_standard_descriptors() {
 #ifdef SOFTIB_SANITIZED
 /// Returns options of AddressSanitizer: a command does not look for leaks at its end, which would
 /// take a fifth of its time.
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+extern "C" const char* __asan_default_options() {
+    return "detect_leaks=0";
+}
 #endif
 
 int main(int argc, char** argv) {
