@@ -176,9 +176,11 @@ def message_kinds(messages):
 
 
 def runtime_dir(prefix):
-    """Makes a runtime directory for fabrics, in memory where that is possible: on a disk's file
-    system a fabric takes many times as long to make its files."""
-    return tempfile.mkdtemp(prefix=prefix, dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
+    """Makes a runtime directory for fabrics, in memory where there is room (containers often have
+    64 MiB): on a disk's file system a fabric takes many times as long to make its files."""
+    room = os.statvfs(MEMORY)
+    in_memory = os.access(MEMORY, os.W_OK) and room.f_bavail * room.f_frsize > 1 << 30
+    return tempfile.mkdtemp(prefix=prefix, dir=MEMORY if in_memory else None)
 
 
 def free_port():
