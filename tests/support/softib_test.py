@@ -281,7 +281,7 @@ class Fabric:
         # The lock of the runtime directory belongs to all fabrics there.
         left = [f"{self.dir}/{name}" for name in os.listdir(self.dir) if name != ".lock"]
         left += [f"{MEMORY}/{name}" for name in set(os.listdir(MEMORY)) - self.shm_before
-                 if "softib" in name and not os.path.isdir(f"{MEMORY}/{name}")]
+                 if "softib" in name and os.path.isfile(f"{MEMORY}/{name}")]
         # The daemon closes its connections a moment before its process ends.
         end = time.monotonic() + GOODBYE_S
         while (alive := list(self.processes())) and time.monotonic() < end:
