@@ -34,7 +34,7 @@ demo:  ## bring a fabric up and run unmodified InfiniBand programs on it
 	@tools/demo.sh build/bin/softib
 
 # Warnings are errors here; three builds, that of AddressSanitizer by clang. Only that one has the
-# unit tests; test-long runs them as they are optimised for users, too.
+# unit tests, but for those of the planner; test-long runs each in the other build, too.
 .PHONY: test
 test: CMAKE_FLAGS := -DSOFTIB_WERROR=ON -DSOFTIB_UNIT_TESTS=OFF
 test:  ## build with warnings as errors, run all tests but the long ones, then sanitizers
@@ -42,10 +42,11 @@ test:  ## build with warnings as errors, run all tests but the long ones, then s
 	@tools/run_tests.sh $(JOBS) $(CTEST)
 
 SANITIZED := -L 'sanitize|unit' -LE long
+PLANNER := OFF
 .PHONY: test-asan test-tsan
 test-tsan: build  # Its programs run on the fabric of that build.
 test-asan test-tsan: test-%: deps
-	@cmake --preset $* $(TSAN_FLAGS) >/dev/null
+	@cmake --preset $* -DSOFTIB_PLANNER=$(PLANNER) $(TSAN_FLAGS) >/dev/null
 	cmake --build build-$* -j $(JOBS) --target sanitized
 	$(CTEST) --test-dir build-$* $(SANITIZED)
 
@@ -55,7 +56,7 @@ test-long: build  ## the tests that take long, and unit tests without a sanitize
 	@cmake --preset dev >/dev/null
 # Each file alone: it includes what it uses.
 	cmake --build build-dev -j $(JOBS) --target all bench_programs
-	$(MAKE) test-asan SANITIZED='-L long'
+	$(MAKE) test-asan SANITIZED='-L long' PLANNER=ON
 # The daemon and the carrier too, of which the carrier has a second thread for sockets.
 	$(MAKE) test-tsan SANITIZED='-L sanitize' TSAN_FLAGS=-DSOFTIB_FABRIC_FROM=
 

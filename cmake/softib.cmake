@@ -126,16 +126,19 @@ if(SOFTIB_TESTS)
     target_precompile_headers(softib_test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_headers.h)
 endif()
 
-# softib_unit_test(name [OPTIMIZED] [UNSANITIZED] SOURCES... DEPENDS...): a GoogleTest binary; one
-# ctest entry per case, or with a sanitizer one in all.
+# softib_unit_test(name [OPTIMIZED] [UNSANITIZED | PLANNER] SOURCES... DEPENDS...): a GoogleTest
+# binary; one ctest entry per case, or with a sanitizer one in all.
 # OPTIMIZED: the test computes so much itself that optimising it pays.
 # UNSANITIZED: it cannot run with AddressSanitizer, so that every build without one has it. All
 # others make test runs with that sanitizer alone (SOFTIB_UNIT_TESTS).
+# PLANNER: it tests what no fabric runs, so that make test runs it without a sanitizer, and
+# make test-long with one.
 # They have one thread each, so that ThreadSanitizer has nothing to say about them.
 function(softib_unit_test name)
-    cmake_parse_arguments(ARG "OPTIMIZED;UNSANITIZED" "" "SOURCES;DEPENDS" ${ARGN})
+    cmake_parse_arguments(ARG "OPTIMIZED;UNSANITIZED;PLANNER" "" "SOURCES;DEPENDS" ${ARGN})
     if(NOT SOFTIB_TESTS OR SOFTIB_SANITIZE MATCHES "thread"
-       OR NOT (SOFTIB_UNIT_TESTS OR SOFTIB_SANITIZE OR ARG_UNSANITIZED))
+       OR (ARG_PLANNER AND NOT SOFTIB_PLANNER)
+       OR NOT (SOFTIB_UNIT_TESTS OR SOFTIB_SANITIZE OR ARG_UNSANITIZED OR ARG_PLANNER))
         return()
     endif()
     include(GoogleTest)
@@ -146,6 +149,9 @@ function(softib_unit_test name)
     else()
         target_precompile_headers(${name} REUSE_FROM softib_test_headers)
     endif()
+    if(NOT SOFTIB_UNIT_TESTS)
+        target_compile_definitions(${name} PRIVATE SOFTIB_SHORT_TESTS=1)
+    endif()
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(${name} PRIVATE
         softib_test_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
@@ -153,6 +159,9 @@ function(softib_unit_test name)
         # A sanitizer's run-time takes longer to start than most cases to run.
         add_test(NAME ${name} COMMAND ${name})
         set_tests_properties(${name} PROPERTIES LABELS unit PROCESSORS 2 TIMEOUT 600)
+        if(ARG_PLANNER)
+            set_property(TEST ${name} APPEND PROPERTY LABELS long)
+        endif()
     else()
         gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                              PROPERTIES LABELS unit PROCESSORS 2 TIMEOUT 300)

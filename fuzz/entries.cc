@@ -15,7 +15,6 @@
 #include "http_entries.h"
 #include "management_entries.h"
 #include "sharp_entries.h"
-#include "trace_entries.h"
 #include "transport_entries.h"
 #include "trunk_entries.h"
 
@@ -195,7 +194,6 @@ constexpr Entry kEntries[] = {
     {"NodeAgents", node_agents_hold},
     {"Netlist", netlist_holds},
     {"Transport", transport_holds},
-    {"Trace", trace_holds},
     {"Trunk", trunk_holds},
     {"Http", http_holds},
     {"SharpNode", sharp_holds},

@@ -5,45 +5,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
-#include "core/base/prng.h"
-#include "core/base/test_effort.h"
+#include "entries_hold.h"
 
 namespace softib::fuzz {
 
-namespace {
-
-constexpr int kInputs = effort(3000, 500);
-
-/// Returns random bytes. Half of the inputs are as long as a MAD, which is enough for every parser.
-std::vector<std::uint8_t> random_input(Prng& prng) {
-    std::vector<std::uint8_t> input(prng.chance(1, 2) ? 256 : prng.below(300));
-    std::ranges::generate(input, [&] { return static_cast<std::uint8_t>(prng.next()); });
-    return input;
-}
-
-}  // namespace
-
 TEST(FuzzEntries, HoldOnRandomBytes) {
-    for (const Entry& entry : entries()) {
-        Prng prng(1);
-        for (int i = 0; i < kInputs; ++i) {
-            const auto input = random_input(prng);
-            ASSERT_TRUE(entry.holds(input)) << entry.name << ", input " << i;
-        }
-    }
+    expect_random_bytes_hold();
 }
 
 TEST(FuzzEntries, HoldOnBytesOfOneValue) {
-    for (const Entry& entry : entries()) {
-        for (const int byte : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
-            for (std::size_t size = 0; size <= 300; size += effort(1, 4)) {
-                const std::vector<std::uint8_t> input(size, static_cast<std::uint8_t>(byte));
-                ASSERT_TRUE(entry.holds(input)) << entry.name << ", " << size << " bytes";
-            }
-        }
-    }
+    expect_bytes_of_one_value_hold();
 }
 
 TEST(FuzzEntries, HaveDifferentNames) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "trace_entries.h"
-
+// The entries of the planner, which a program of fuzzers has in place of those of entries.cc.
 #include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "entries.h"
 #include "spec/trace/gunzip.h"
 #include "spec/trace/trace_file.h"
 
@@ -26,8 +26,9 @@ constexpr std::array<std::string_view, 8> kBeginnings{
     "{\"distributedInfo\": {\"world_size\": 4}, \"traceEvents\": [{\"cat\": \"kernel\", \"ts\": "
     "1, "};
 
-}  // namespace
-
+/// Returns whether a trace of these bytes is refused with a message, or is the same after it was
+/// written and read again. The first byte chooses the beginning of the trace, so that every reader
+/// gets input.
 bool trace_holds(std::span<const std::uint8_t> input) {
     if (input.empty()) {
         return true;
@@ -56,6 +57,14 @@ bool trace_holds(std::span<const std::uint8_t> input) {
         return again && spec::write_goal(*again) == written;
     }
     return !spec::write_chakra(*job, 0).empty();
+}
+
+constexpr Entry kEntries[] = {{"Trace", trace_holds}};
+
+}  // namespace
+
+std::span<const Entry> entries() {
+    return kEntries;
 }
 
 }  // namespace softib::fuzz

@@ -12,7 +12,7 @@ builders=()  # Process groups, so that compilers can be ended too.
 
 # prepare AFTER SANITIZER: compiles a build in the background, once the process AFTER has ended.
 prepare() {
-    cmake --preset "$2" >/dev/null || exit
+    cmake --preset "$2" -DSOFTIB_PLANNER=OFF >/dev/null || exit
     echo "building build-$2 beside the tests; its output is in build-$2/build.log"
     set -m
     {

@@ -2,7 +2,8 @@
 #pragma once
 
 // How often a test repeats something. With a sanitizer each repetition takes ten to fifty times as
-// long, and the first few repetitions find nearly all errors.
+// long, and the first few repetitions find nearly all errors. make test is content with these few
+// in all of its builds.
 
 #include <cstddef>
 #include <vector>
@@ -15,10 +16,17 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Returns how often a test repeats something: `full`, or `sanitized` in a sanitizer build.
+#ifdef SOFTIB_SHORT_TESTS
+inline constexpr bool kShortTests = true;
+#else
+inline constexpr bool kShortTests = kSanitized;
+#endif
+
+/// Returns how often a test repeats something: `full`, or `part` in a sanitizer build and in the
+/// builds of make test.
 template <typename Number>
-consteval Number effort(Number full, Number sanitized) {
-    return kSanitized ? sanitized : full;
+consteval Number effort(Number full, Number part) {
+    return kShortTests ? part : full;
 }
 
 /// Returns all cases; in a sanitizer build every n-th of them, beginning with the first.
