@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "parallel/threads.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <thread>
 
@@ -10,7 +8,7 @@ namespace softib::parallel {
 
 namespace {
 
-/// Returns how often a thread spins before it yields: never if there are more threads than cores.
+/// Returns how often a thread spins before it sleeps: never if there are more threads than cores.
 int spins_for(std::uint32_t parts) {
     constexpr int kSpins = 4000;
     return parts <= std::thread::hardware_concurrency() ? kSpins : 0;
@@ -94,15 +92,18 @@ void Meeting::wait() {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parts_) {
         arrived_.store(0, std::memory_order_relaxed);
         round_.store(round + 1, std::memory_order_release);
+        round_.notify_all();
         return;
     }
-    for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
-        if (spins < spins_max_) {
-            relax();
-        } else {
-            sched_yield();
+    for (int spins = 0; spins < spins_max_; ++spins) {
+        if (round_.load(std::memory_order_acquire) != round) {
+            return;
         }
+        relax();
     }
+    // A thread that yields to another program gets its core back a time slice later, in each of
+    // many thousand rounds. One that sleeps gets it as soon as it is woken.
+    round_.wait(round, std::memory_order_acquire);
 }
 
 }  // namespace softib::parallel

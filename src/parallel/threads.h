@@ -24,7 +24,7 @@ class Meeting {
     class Seat;
 
     /// Waits until all threads have called it. Waits are short, so a thread spins at first; where
-    /// there are fewer cores than threads, it yields at once.
+    /// there are fewer cores than threads, it sleeps at once.
     void wait();
 
     std::uint32_t parts_;
