@@ -3,12 +3,15 @@
 // the command line shows it.
 
 import {execFile, execFileSync, spawn} from "node:child_process";
+import {setDefaultResultOrder} from "node:dns";
 import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync} from "node:fs";
 import {createRequire} from "node:module";
 import {createServer} from "node:net";
 import {tmpdir} from "node:os";
 import path from "node:path";
 import {setTimeout as sleep} from "node:timers/promises";
+
+setDefaultResultOrder("ipv4first");  // The fetch of node 18 tries only one address of localhost.
 
 export const BUILD = process.env.SOFTIB_BUILD;
 const require = createRequire(path.join(BUILD, "page_tests", "package.json"));
