@@ -15,14 +15,15 @@ help:  ## show this
 deps:  ## install the packages of packaging/packages.txt that are missing
 	@tools/install_deps.sh
 
-COMPILE = $(MAKE) --no-print-directory compile CMAKE_FLAGS='$(CMAKE_FLAGS)'
+PRESET := release
+COMPILE = $(MAKE) --no-print-directory compile PRESET=$(PRESET)
 .PHONY: build
 build: deps  ## build into build/, runnable from there: build/bin/softib
 	@$(COMPILE)
 
 .PHONY: compile
 compile:  # With the packages that are there.
-	@cmake --preset release $(CMAKE_FLAGS) >/dev/null
+	@cmake --preset $(PRESET) $(CMAKE_FLAGS) >/dev/null
 	cmake --build build -j $(JOBS)
 
 # Installs and builds only what it runs.
@@ -36,7 +37,7 @@ demo:  ## bring a fabric up and run unmodified InfiniBand programs on it
 # Warnings are errors here; three builds, that of AddressSanitizer by clang. Only that one has the
 # unit tests, but for those of the planner; test-long runs each in the other build, too.
 .PHONY: test
-test: CMAKE_FLAGS := -DSOFTIB_WERROR=ON -DSOFTIB_UNIT_TESTS=OFF
+test: PRESET := test
 test:  ## build with warnings as errors, run all tests but the long ones, then sanitizers
 	@tools/install_deps.sh beside $(COMPILE)
 	@tools/run_tests.sh $(JOBS) $(CTEST)

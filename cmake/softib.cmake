@@ -128,7 +128,7 @@ endif()
 
 # softib_unit_test(name [OPTIMIZED] [UNSANITIZED | PLANNER] SOURCES... DEPENDS...): a GoogleTest
 # binary; one ctest entry per case, or with a sanitizer one in all.
-# OPTIMIZED: the test computes so much itself that optimising it pays.
+# OPTIMIZED: the test computes so much itself that optimising it pays, unless it is short.
 # UNSANITIZED: it cannot run with AddressSanitizer, so that every build without one has it. All
 # others make test runs with that sanitizer alone (SOFTIB_UNIT_TESTS).
 # PLANNER: it tests what no fabric runs, so that make test runs it without a sanitizer, and
@@ -144,13 +144,13 @@ function(softib_unit_test name)
     include(GoogleTest)
     add_executable(${name} ${ARG_SOURCES})
     add_dependencies(sanitized ${name})
-    if(ARG_OPTIMIZED)
+    if(NOT SOFTIB_UNIT_TESTS)
+        target_compile_definitions(${name} PRIVATE SOFTIB_SHORT_TESTS=1)
+    endif()
+    if(ARG_OPTIMIZED AND SOFTIB_UNIT_TESTS)
         target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
     else()
         target_precompile_headers(${name} REUSE_FROM softib_test_headers)
-    endif()
-    if(NOT SOFTIB_UNIT_TESTS)
-        target_compile_definitions(${name} PRIVATE SOFTIB_SHORT_TESTS=1)
     endif()
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(${name} PRIVATE
