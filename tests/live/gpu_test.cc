@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/base/test_effort.h"
 #include "fake_cuda.h"
 #include "verbs_rig.h"
 
@@ -152,7 +153,7 @@ TEST_P(OnGpu, ThreadsCopyAtTheSameTime) {
         Pair p;
         GpuBuffer a(p.a.pd.get(), kind);
         GpuBuffer b(p.b.pd.get(), kind);
-        for (int round = 0; round < 20; ++round) {
+        for (int round = 0; round < effort(20, 5); ++round) {
             const auto seed = static_cast<std::uint8_t>(number * 50 + round);
             a.fill(seed);
             Send write(IBV_WR_RDMA_WRITE);

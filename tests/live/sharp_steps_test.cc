@@ -403,7 +403,7 @@ TEST_F(SharpSteps, AMemberKilledAtAStepEndsItsJobAndNoOther) {
     ASSERT_GT(steps.size(), 30U);
     ASSERT_LE(steps.size(), kStepsMax);
     const auto last_together = std::ranges::find(steps, "before a barrier") - steps.begin();
-    for (std::uint32_t step = 0; step < steps.size(); ++step) {
+    for (std::uint32_t step = 0; step < steps.size(); step += effort(1, 2)) {
         for (int victim = 0; victim < kRanks; ++victim) {
             if (kSanitized && victim != static_cast<int>(step % kRanks)) {
                 continue;
@@ -425,7 +425,7 @@ TEST_F(SharpSteps, AMemberKilledAtAStepEndsItsJobAndNoOther) {
 TEST_F(SharpSteps, AMemberKilledAtAnyInstantEndsItsJobAndNoOther) {
     const char* const rounds = std::getenv("SOFTIB_TEST_ROUNDS");
     Prng prng(16);
-    for (int round = rounds == nullptr ? 100 : std::atoi(rounds); round > 0; --round) {
+    for (int round = rounds == nullptr ? effort(100, 25) : std::atoi(rounds); round > 0; --round) {
         const auto after_us = static_cast<std::int64_t>(prng.below(20'000));
         SCOPED_TRACE("after " + std::to_string(after_us) + " us");
         const int victim = static_cast<int>(prng.below(kRanks));
