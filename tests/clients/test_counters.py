@@ -92,7 +92,7 @@ def details(fabric):
     fabric.command("fault", "-f", fabric.name, "sw0:1", "--corrupt", "0.05").check()
     try:
         despite_loss(lambda: fabric.pair("h0", "h1", lambda port: [
-            "ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "300", "-s", "65536"]))
+            "ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-s", "65536"]))
     finally:
         fabric.command("fault", "-f", fabric.name, "sw0:1", "--clear").check()
     errors = asked(fabric, "-x", lid, "1")["PortRcvErrors"]
