@@ -24,6 +24,7 @@ function timesOf(rings) {
 export function timeBar(model, element) {
   let times = [];
   let loading = 0;
+  let wanted = null;  // The time that was chosen, until it is shown; 0: now.
   const label = h("output", {class: "moment"});
   const note = h("span", {class: "muted"});
   const slider = h("input", {type: "range", min: 0, max: 0, value: 0, step: 1,
@@ -39,7 +40,7 @@ export function timeBar(model, element) {
     label.textContent = isPast ? `${model.timeText(shown)} (past)`
                                : model.timeText(shown);
     slider.setAttribute("aria-valuetext", label.textContent);
-    if (!isPast) slider.value = slider.max;
+    if (!(wanted ?? model.past)) slider.value = slider.max;
     note.textContent = times.length
       ? `history of ${model.spanText(Math.max(0, model.endS() - times[0]))}` : "no history";
   };
@@ -50,17 +51,22 @@ export function timeBar(model, element) {
     } catch { return; }
     slider.max = Math.max(1, times.length);
     slider.disabled = times.length < 2;
-    if (model.past) slider.value = times.findIndex((time) => time >= model.past);
+    const at = wanted ?? model.past;
+    if (at) slider.value = times.findIndex((time) => time >= at);
     draw();
   };
   const choose = async () => {
     const at = Number(slider.value);
     const mine = ++loading;
     const time = at >= times.length ? 0 : times[at];
+    wanted = time;
     label.textContent = time ? model.timeText(time * 1e6) : "now";
     await new Promise((resolve) => { setTimeout(resolve, 60); });
     if (mine !== loading) return;  // The slider has been moved meanwhile.
-    try { await model.show(time); } catch { await refresh(); }
+    let failed = false;
+    try { await model.show(time); } catch { failed = true; }
+    if (mine === loading) wanted = null;
+    if (failed) await refresh();
   };
   model.addEventListener("time", () => {
     remember({t: model.past || ""});

@@ -5,12 +5,11 @@ InfiniBand and Ethernet. It asks the kernel by netlink, here the daemon."""
 
 import json
 import pathlib
-import random
 import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Report, free_port, listening, need_programs
+from softib_test import Fabric, Report, free_port, listening, loopback_net, need_programs
 from subnet import expect
 
 CLASS = "/sys/class/infiniband"
@@ -246,7 +245,7 @@ class Tool:
 
 def ethernet(report):
     # Fabrics of tests that run side by side need addresses of their own.
-    base = f"127.{random.randrange(60, 250)}.0.0"
+    base = f"127.{loopback_net()}.0.0"
     with Fabric("--hosts", "2", "--link-layer", "ethernet", "--roce-address-base", base) as fabric:
         tool = Tool(fabric)
 

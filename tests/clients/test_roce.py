@@ -5,16 +5,15 @@ peer that is nothing but a Python socket sees what is on the wire and computes t
 anew."""
 
 import pathlib
-import random
 import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from roce_peer import Peer, gid_of
-from softib_test import Fabric, Failure, Report, need_programs
+from softib_test import Fabric, Failure, Report, loopback_net, need_programs
 
 # Fabrics of tests that run side by side need addresses of their own.
-NET = random.randrange(60, 250)
+NET = loopback_net()
 ADDRESSES = ("--link-layer", "ethernet", "--roce-address-base", f"127.{NET}.0.0")
 PEER = f"127.{NET}.255.1"
 DEVICE = ["-d", "mlx5_0"]

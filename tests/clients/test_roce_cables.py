@@ -5,7 +5,6 @@ are sent again."""
 
 import os
 import pathlib
-import random
 import re
 import subprocess
 import sys
@@ -13,10 +12,10 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from captures import Capture, expect
-from softib_test import Fabric, Report, despite_loss, need_programs
+from softib_test import Fabric, Report, despite_loss, loopback_net, need_programs
 
 FLAGS = ("--hosts", "2", "--link-layer", "ethernet", "--roce-address-base",
-         f"127.{random.randrange(60, 250)}.0.0")
+         f"127.{loopback_net()}.0.0")
 ROUNDS, PACKETS = 200, 16
 
 

@@ -11,14 +11,13 @@ import ctypes
 import json
 import os
 import pathlib
-import random
 import signal
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Failure, Program, find_build  # noqa: E402
+from softib_test import Fabric, Failure, Program, find_build, loopback_net  # noqa: E402
 
 PATIENCE_S = 20  # Nothing here takes this long unless it hangs.
 IDLE_S = 2.0
@@ -204,7 +203,7 @@ def carrier(_args, flags=()):
 
 def carrier_roce(args):
     """The same on Ethernet, where the carrier has the sockets of all HCAs."""
-    net = random.randrange(60, 250)
+    net = loopback_net()
     carrier(args, ("--link-layer", "ethernet", "--roce-address-base", f"127.{net}.0.0"))
 
 

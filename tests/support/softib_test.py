@@ -183,6 +183,9 @@ def runtime_dir(prefix):
     return tempfile.mkdtemp(prefix=prefix, dir=MEMORY if in_memory else None)
 
 
+_claims = []  # Sockets, open as long as this process.
+
+
 def free_port():
     """Returns a free TCP port. It is random, so that tests side by side hardly ever choose the same
     one."""
@@ -194,6 +197,20 @@ def free_port():
                 return port
             except OSError:
                 continue
+
+
+def loopback_net():
+    """Returns n so that 127.n.0.0/16 is this test's alone, until its process ends."""
+    for net in random.sample(range(62, 250), 188):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0softib-test-net-{net}")
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return net
+    raise Failure("other tests have all nets of the loopback device")
 
 
 def despite_loss(run):
