@@ -35,7 +35,8 @@ demo:  ## bring a fabric up and run unmodified InfiniBand programs on it
 	@tools/demo.sh build/bin/softib
 
 # Warnings are errors here; three builds, that of AddressSanitizer by clang. Only that one has the
-# unit tests, but for those of the planner; test-long runs each in the other build, too.
+# unit tests, but for those of the planner, and only two of them each live test; test-long runs each
+# in the other build, too.
 .PHONY: test
 test: PRESET := test
 test:  ## build with warnings as errors, run all tests but the long ones, then sanitizers
@@ -53,7 +54,7 @@ test-asan test-tsan: test-%: deps
 
 .PHONY: test-long
 test-long: build  ## the tests that take long, and unit tests without a sanitizer
-	$(CTEST) --test-dir build -L 'long|unit'
+	$(CTEST) --test-dir build -L 'long|unit|live'
 	@cmake --preset dev >/dev/null
 # Each file alone: it includes what it uses.
 	cmake --build build-dev -j $(JOBS) --target all bench_programs

@@ -12,7 +12,7 @@
 namespace softib::sm {
 namespace {
 
-constexpr std::uint32_t kSeedsDefault = effort(1000, 100);
+constexpr std::uint32_t kSeedsDefault = effort(1000, 50);
 constexpr std::uint32_t kEvents = 12;
 constexpr std::uint64_t kQuietNs = 30'000'000'000;
 

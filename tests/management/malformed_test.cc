@@ -20,7 +20,7 @@ using wire::Method;
 using wire::MgmtClass;
 using wire::SmAttribute;
 
-constexpr std::uint64_t kMadsDefault = effort(1'000'000, 40'000);
+constexpr std::uint64_t kMadsDefault = effort(1'000'000, 20'000);
 constexpr std::uint64_t kSeedDefault = 1;
 constexpr std::uint64_t kMKey = 0xA1B2'C3D4'E5F6'0718;
 constexpr std::uint64_t kCcKey = 0x1020'3040'5060'7080;

@@ -12,7 +12,7 @@
 namespace softib::transport {
 namespace {
 
-constexpr std::uint64_t kShare = effort(1, 5);
+constexpr std::uint64_t kShare = effort(1, 10);
 constexpr std::uint32_t kPerSeed = 500;
 
 Outcome run_one(QpType type, std::uint64_t seed) {
