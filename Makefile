@@ -53,7 +53,7 @@ test-asan test-tsan: test-%: deps
 	$(CTEST) --test-dir build-$* $(SANITIZED)
 
 .PHONY: test-long
-test-long: build  ## the tests that take long, and unit tests without a sanitizer
+test-long: build  ## long tests, and others in the builds that make test leaves out
 	$(CTEST) --test-dir build -L 'long|unit|live'
 	@cmake --preset dev >/dev/null
 # Each file alone: it includes what it uses.

@@ -133,7 +133,7 @@ endif()
 # others make test runs with that sanitizer alone (SOFTIB_UNIT_TESTS).
 # PLANNER: it tests what no fabric runs, so that make test runs it without a sanitizer, and
 # make test-long with one.
-# They have one thread each, so that ThreadSanitizer has nothing to say about them.
+# They have one thread each, but for parallel_test, so ThreadSanitizer's build has none of them.
 function(softib_unit_test name)
     cmake_parse_arguments(ARG "OPTIMIZED;UNSANITIZED;PLANNER" "" "SOURCES;DEPENDS" ${ARGN})
     if(NOT SOFTIB_TESTS OR SOFTIB_SANITIZE MATCHES "thread"
