@@ -79,9 +79,7 @@ endif()
 # its line without debug information.
 add_library(softib_test_options INTERFACE)
 target_link_libraries(softib_test_options INTERFACE softib_options)
-target_compile_options(softib_test_options INTERFACE
-    $<$<CONFIG:RelWithDebInfo>:-O0 -g0>
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # For ccache's sake.
+target_compile_options(softib_test_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-O0 -g0>)
 if(CMAKE_UNITY_BUILD)
     # GCC takes the sources of a unity build for headers, in which a test's fixture were visible.
     target_compile_options(softib_test_options INTERFACE
@@ -98,19 +96,23 @@ endif()
 # What the tests labelled unit or sanitize need, and no more: make test-asan and test-tsan build it.
 add_custom_target(sanitized)
 
-# softib_layer(name [OPTIMIZED | COLD] SOURCES... DEPENDS...): one static library per folder of
-# src/. It is built for the programs that need it, and not where only a test does that this build
-# has not.
+# softib_layer(name [OPTIMIZED | COLD | FOR_TESTS] SOURCES... DEPENDS...): one static library per
+# folder of src/. It is built for the programs that need it, and not where only a test does that this
+# build has not.
 # OPTIMIZED: tests compute so much with it that optimising pays with a sanitizer, too. For all other
 # layers clang takes 2.4 times as long to optimise as to compile, and a sanitizer sees as much
 # without.
 # COLD: it reads, prints or starts something, and nobody waits for it. GCC takes two thirds of the
 # time to optimise it a little.
+# FOR_TESTS: tests and fuzzers alone use it, so that it is compiled like them.
 function(softib_layer name)
-    cmake_parse_arguments(ARG "OPTIMIZED;COLD" "" "SOURCES;DEPENDS" ${ARGN})
+    cmake_parse_arguments(ARG "OPTIMIZED;COLD;FOR_TESTS" "" "SOURCES;DEPENDS" ${ARGN})
     add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
     target_link_libraries(${name} PUBLIC softib_options ${ARG_DEPENDS})
-    if(SOFTIB_SANITIZE AND NOT ARG_OPTIMIZED)
+    if(ARG_FOR_TESTS)
+        target_link_libraries(${name} PRIVATE softib_test_options)
+        set_target_properties(${name} PROPERTIES SOFTIB_FOR_TESTS TRUE)
+    elseif(SOFTIB_SANITIZE AND NOT ARG_OPTIMIZED)
         target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
     elseif(ARG_COLD)
         target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)

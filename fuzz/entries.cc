@@ -5,12 +5,14 @@
 #include <optional>
 #include <vector>
 
+#include "core/wire/any_format.h"
 #include "core/wire/bytes.h"
 #include "core/wire/cc.h"
 #include "core/wire/crc.h"
-#include "core/wire/formats.h"
+#include "core/wire/multi_path_record.h"
 #include "core/wire/packet.h"
 #include "core/wire/roce.h"
+#include "core/wire/sa.h"
 #include "core/wire/smp.h"
 #include "http_entries.h"
 #include "management_entries.h"
@@ -28,23 +30,20 @@ using Input = std::span<const std::uint8_t>;
 /// Parses an attribute. Returns whether input that is too short is refused; otherwise whether the
 /// value is the same after emit and parse, the bytes are the same except for reserved bits, and the
 /// value can be printed and compared.
-template <Attribute T>
-bool format_holds(Input input) {
-    const std::optional<T> value = parse<T>(input);
-    if (!value) {
-        return input.size() < T::kBytes;
+bool format_holds(const AnyFormat& format, Input input) {
+    if (!format.parses(input)) {
+        return input.size() < format.bytes;
     }
-    constexpr auto kMask = layout_mask<T>();
     std::vector<std::uint8_t> emitted(input.begin(), input.end());
-    emit(*value, std::span(emitted));
+    format.copy(input, emitted);
     for (std::size_t i = 0; i < input.size(); ++i) {
-        const std::uint8_t mask = i < T::kBytes ? kMask[i] : 0xFF;
+        const std::uint8_t mask = i < format.bytes ? format.mask[i] : 0xFF;
         if (emitted[i] != (input[i] & mask)) {
             return false;
         }
     }
-    return parse<T>(emitted) == value && !to_string(*value).empty() &&
-           matches(*value, *value, ~std::uint64_t{0});
+    return format.same(emitted, input) && !format.text(input).empty() &&
+           format.matches(input, input, ~std::uint64_t{0});
 }
 
 /// Returns whether a view opens on 256 bytes and on no other size, and writes back what it read.
@@ -184,28 +183,32 @@ bool roce_holds(Input input) {
     return icrc && parsed_frame_holds(bytes);
 }
 
-constexpr Entry kEntries[] = {
-    {"Packets", packets_hold},
-    {"Roce", roce_holds},
-    {"MadViews", views_hold},
-    {"MultiPathGids", multi_path_gids_hold},
-    {"RmppEndpoint", rmpp_endpoint_holds},
-    {"SubnetAdmin", subnet_admin_holds},
-    {"NodeAgents", node_agents_hold},
-    {"Netlist", netlist_holds},
-    {"Transport", transport_holds},
-    {"Trunk", trunk_holds},
-    {"Http", http_holds},
-    {"SharpNode", sharp_holds},
-#define SOFTIB_WIRE_FORMAT(name) {#name, format_holds<name>},
-#include "core/wire/formats.inc"
-#undef SOFTIB_WIRE_FORMAT
-};
+std::vector<Entry> all_entries() {
+    std::vector<Entry> all = {
+        {"Packets", packets_hold},
+        {"Roce", roce_holds},
+        {"MadViews", views_hold},
+        {"MultiPathGids", multi_path_gids_hold},
+        {"RmppEndpoint", rmpp_endpoint_holds},
+        {"SubnetAdmin", subnet_admin_holds},
+        {"NodeAgents", node_agents_hold},
+        {"Netlist", netlist_holds},
+        {"Transport", transport_holds},
+        {"Trunk", trunk_holds},
+        {"Http", http_holds},
+        {"SharpNode", sharp_holds},
+    };
+    for (const AnyFormat& format : all_formats()) {
+        all.push_back({format.name, std::bind_front(format_holds, format)});
+    }
+    return all;
+}
 
 }  // namespace
 
 std::span<const Entry> entries() {
-    return kEntries;
+    static const std::vector<Entry> kAll = all_entries();
+    return kAll;
 }
 
 }  // namespace softib::fuzz

@@ -6,6 +6,7 @@
 // drives all of them with random bytes.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace softib::fuzz {
 
 struct Entry {
     std::string_view name;
-    bool (*holds)(std::span<const std::uint8_t> input);
+    std::function<bool(std::span<const std::uint8_t> input)> holds;
 };
 
 std::span<const Entry> entries();

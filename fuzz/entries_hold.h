@@ -26,7 +26,7 @@ inline std::vector<std::uint8_t> random_input(Prng& prng) {
 inline void expect_random_bytes_hold() {
     for (const Entry& entry : entries()) {
         Prng prng(1);
-        for (int i = 0; i < effort(3000, 300); ++i) {
+        for (int i = 0; i < effort(3000, 150); ++i) {
             const auto input = random_input(prng);
             ASSERT_TRUE(entry.holds(input)) << entry.name << ", input " << i;
         }
@@ -37,7 +37,7 @@ inline void expect_random_bytes_hold() {
 inline void expect_bytes_of_one_value_hold() {
     for (const Entry& entry : entries()) {
         for (const int byte : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
-            for (std::size_t size = 0; size <= 300; size += effort(1, 4)) {
+            for (std::size_t size = 0; size <= 300; size += effort(1, 7)) {
                 const std::vector<std::uint8_t> input(size, static_cast<std::uint8_t>(byte));
                 ASSERT_TRUE(entry.holds(input)) << entry.name << ", " << size << " bytes";
             }

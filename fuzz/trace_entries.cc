@@ -59,11 +59,10 @@ bool trace_holds(std::span<const std::uint8_t> input) {
     return !spec::write_chakra(*job, 0).empty();
 }
 
-constexpr Entry kEntries[] = {{"Trace", trace_holds}};
-
 }  // namespace
 
 std::span<const Entry> entries() {
+    static const Entry kEntries[] = {{"Trace", trace_holds}};
     return kEntries;
 }
 
