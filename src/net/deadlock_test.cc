@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "core/routing/verifier.h"
 #include "net/test_fabrics.h"
 
@@ -68,7 +69,7 @@ TEST(Deadlock, MinhopOnATorusStopsAndAcyclicEnginesDoNot) {
 /// the verifier has found a loop.
 TEST(Deadlock, HappensOnlyWhereTheVerifierFindsALoop) {
     std::uint32_t stopped = 0;
-    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (std::uint64_t seed = 1; seed <= effort(12U, 4U); ++seed) {
         const topo::Spec specs[] = {
             {.shape = topo::Shape::kTorus, .hosts = 36, .dimensions = {6, 6}},
             {.shape = topo::Shape::kTorus, .hosts = 27, .dimensions = {3, 3, 3}},

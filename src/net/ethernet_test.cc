@@ -96,7 +96,8 @@ double shift_time(Spread spread, std::uint64_t seed = 1) {
         make_fabric(tree(128, 16), "ftree", {.data_vls = 1}, {.flags = packet_flag::kAdaptive});
     fabric->net().use_ethernet({.spread = spread, .seed = seed});
     EXPECT_TRUE(fabric->use_adaptive_routing());
-    send_shift(*fabric, 16, 1'000'000);
+    constexpr std::uint64_t kBytes = 300'000;
+    send_shift(*fabric, 16, kBytes);
     fabric->net().run();
     EXPECT_EQ(fabric->ends().unfinished(), 0U);
     TimePs last = 0;
@@ -104,7 +105,7 @@ double shift_time(Spread spread, std::uint64_t seed = 1) {
         last = std::max(last, flow.done_at);
     }
     const TimePs shortest =
-        fabric->net().transmit_time(fabric->port(0), 4096) * ((1'000'000 + 4095) / 4096);
+        fabric->net().transmit_time(fabric->port(0), 4096) * ((kBytes + 4095) / 4096);
     return static_cast<double>(last) / static_cast<double>(shortest);
 }
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/base/test_effort.h"
 #include "net/test_fabrics.h"
 
 namespace softib::net {
@@ -248,7 +249,7 @@ TEST(Faults, WhatASwitchBreaksOnlyTheAdapterSees) {
 }
 
 TEST(Faults, WhateverGoesWrongCreditsAndCountersAddUp) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= effort(20U, 5U); ++seed) {
         const auto run = [seed] {
             const auto fabric = make_fabric(tree(32, 8), "ftree",
                                             {.buffer_bytes = 16'384, .lifetime = 3, .hoq_life = 2});

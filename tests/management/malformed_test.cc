@@ -452,7 +452,7 @@ TEST(MalformedMads, BreakNothingWhereNothingIsProtected) {
     const std::uint64_t seed = from_environment("SOFTIB_SEED", kSeedDefault);
     Generator generator(plane, seed, 0);
     const std::uint64_t mads = from_environment("SOFTIB_MADS", kMadsDefault) / 5;
-    constexpr std::uint64_t kRounds = 200;
+    constexpr std::uint64_t kRounds = effort(200, 40);
     for (std::uint64_t round = 0; round < kRounds; ++round) {
         flood(plane, generator, mads / kRounds);
         plane.manager.stop();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "core/mad/rmpp_endpoint.h"
 #include "core/mad/test_rmpp.h"
 #include "core/wire/bytes.h"
@@ -208,7 +209,7 @@ TEST(RmppEndpoint, HostileMadsLeakNothing) {
     RmppEndpoint endpoint(limits);
     std::uint64_t now_ns = 0;
     std::size_t busiest = 0;
-    for (int round = 0; round < 200'000; ++round) {
+    for (int round = 0; round < effort(200'000, 50'000); ++round) {
         MadBytes mad;
         std::ranges::generate(mad, [&] { return static_cast<std::uint8_t>(prng.next()); });
         if (prng.chance(15, 16)) {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "core/routing/engine.h"
 #include "core/routing/test_graphs.h"
 #include "core/sharp/aggregation_node.h"
@@ -483,7 +484,7 @@ class RandomLife {
 TEST(SharpManager, JobsAtRandomLeaveNothingBehind) {
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
         RandomLife life(seed);
-        for (int i = 0; i < 5000; ++i) {
+        for (int i = 0; i < effort(5000, 1500); ++i) {
             life.step();
         }
         life.end();
@@ -496,7 +497,7 @@ TEST(SharpManager, LostMadsFailJobsAndNothingElse) {
     for (const std::uint64_t seed : {11U, 12U, 13U, 14U}) {
         RandomLife life(seed);
         life.lose = true;
-        for (int i = 0; i < 5000; ++i) {
+        for (int i = 0; i < effort(5000, 1500); ++i) {
             life.step();
         }
         life.end();
