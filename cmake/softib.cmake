@@ -97,8 +97,8 @@ endif()
 add_custom_target(sanitized)
 
 # softib_layer(name [OPTIMIZED | COLD | FOR_TESTS] SOURCES... DEPENDS...): one static library per
-# folder of src/. It is built for the programs that need it, and not where only a test does that this
-# build has not.
+# folder of src/. It is built for the programs that need it, and not where only a test does that
+# this build has not.
 # OPTIMIZED: tests compute so much with it that optimising pays with a sanitizer, too. For all other
 # layers clang takes 2.4 times as long to optimise as to compile, and a sanitizer sees as much
 # without.
