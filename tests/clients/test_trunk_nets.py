@@ -118,8 +118,8 @@ def in_a_row(key):
           Site("b", 2, key, [(p[1], p[0]), (p[2], p[3])]) as b,
           Site("c", 3, key, [(p[3], p[2])]) as c):
         become_one(a, b, c)
-        pingpong(a, c)
-        pingpong(c, b)
+        pingpong(a, c, "-n", "200")
+        pingpong(c, b, "-n", "200")
         return a.run("a0", ["ibnetdiscover"]).check()
 
 
@@ -149,7 +149,7 @@ def two_sites(key, flags_of_a=(), flags_of_b=()):
 def by_opensm(key):
     """OpenSM runs in one of the fabrics and routes both."""
     with two_sites(key, ("--sm", "opensm"), ("--sm", "none")) as (a, b):
-        pingpong(b, a)
+        pingpong(b, a, "-n", "200")
         return a.run("a0", ["sminfo"]).check()
 
 

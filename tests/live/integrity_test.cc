@@ -11,6 +11,7 @@
 
 #include "actor.h"
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 
 namespace softib::test {
 namespace {
@@ -409,7 +410,7 @@ TEST_P(Integrity, OwnersWritesSurviveRegistration) {
     const std::uint64_t seed = pick_seed();
     SCOPED_TRACE(testing::Message() << "SOFTIB_TEST_SEED=" << seed);
     // A page is swapped for an arena page once, so each round needs fresh pages.
-    for (std::uint64_t turn = 0; turn < 8 && !testing::Test::HasFailure(); ++turn) {
+    for (std::uint64_t turn = 0; turn < effort(8U, 3U) && !testing::Test::HasFailure(); ++turn) {
         WritersRun run(seed + turn, GetParam());
         for (int i = 0; i < 60; ++i) {
             run.register_and_write();
