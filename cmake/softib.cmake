@@ -96,22 +96,23 @@ endif()
 # What the tests labelled unit or sanitize need, and no more: make test-asan and test-tsan build it.
 add_custom_target(sanitized)
 
-# How much code is optimised that computes little. A sanitizer sees as much without: for most layers
-# clang takes 2.4 times as long to optimise as to compile. GCC takes a fifth less with -O1 than with
-# -O2, and a third less with -Og.
+# SOFTIB_COLD: the compiler's option for code that computes little. Sanitizers see as much in code
+# that is not optimised, and clang takes 2.4 times as long to optimise as to compile. GCC takes a
+# fifth less time with -O1 than with -O2, and a third less with -Og.
 if(SOFTIB_SANITIZE)
-    set(SOFTIB_COLD -O0)
+    set(level -O0)
 elseif(SOFTIB_QUICK)
-    set(SOFTIB_COLD -Og)
+    set(level -Og)
 else()
-    set(SOFTIB_COLD -O1)
+    set(level -O1)
 endif()
-set(SOFTIB_COLD $<$<CONFIG:RelWithDebInfo>:${SOFTIB_COLD}>)
+set(SOFTIB_COLD $<$<CONFIG:RelWithDebInfo>:${level}>)
 
 # softib_layer(name [OPTIMIZED | COLD | FOR_TESTS] SOURCES... DEPENDS...): one static library per
 # folder of src/. It is built for the programs that need it, and not where only a test does that
 # this build has not.
-# OPTIMIZED: tests compute so much with it that optimising pays also with a sanitizer or in a hurry.
+# OPTIMIZED: tests compute so much with it that optimising pays, also with a sanitizer or with
+# SOFTIB_QUICK.
 # COLD: it reads, prints or starts something, and nobody waits for it, so that it is never optimised
 # much.
 # FOR_TESTS: tests and fuzzers alone use it, so that it is compiled like them.
