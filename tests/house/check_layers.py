@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every include line names its layer; this compares it with the map of ARCHITECTURE.md."""
+"""Every include line names its layer; this compares it with the map of docs/MAP.md."""
 import re
 import sys
 from pathlib import Path

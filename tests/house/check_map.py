@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The map of ARCHITECTURE.md names every folder of sources and no other; paths in prose exist."""
+"""The map of docs/MAP.md names every folder of sources and no other; paths in prose exist."""
 import re
 import sys
 from pathlib import Path
@@ -45,11 +45,11 @@ def check_map(text, names):
     folders = mapped(text)
     present = {f"{parent}/" for name in names for parent in Path(name).parents}
     if not folders:
-        yield "ARCHITECTURE.md: has no map"
+        yield "docs/MAP.md: has no map"
     for folder in sorted(with_sources(names) - folders):
-        yield f"ARCHITECTURE.md: the map does not name {folder}"
+        yield f"docs/MAP.md: the map does not name {folder}"
     for folder in sorted(folders - present):
-        yield f"ARCHITECTURE.md: the map names {folder}, which is not there"
+        yield f"docs/MAP.md: the map names {folder}, which is not there"
 
 
 def alternatives(path):
@@ -101,7 +101,7 @@ def check_paths(root, names):
 def main():
     root = Path(sys.argv[1])
     names = tree.names(root)
-    found = list(check_map((root / "ARCHITECTURE.md").read_text(), names))
+    found = list(check_map((root / "docs/MAP.md").read_text(), names))
     found += tree.ratchet("foreign_paths.txt", dict(check_paths(root, names)))
     return tree.report(found, "the map is true, and every path in prose exists")
 
