@@ -27,6 +27,16 @@ compile:  # With the packages that are there.
 	cmake --build build -j $(JOBS)
 
 # Installs and builds only what it runs.
+# One test, or all: make dev TEST=routing_test FILTER='Tree.*'
+TEST := all
+.PHONY: dev
+dev:  ## build file by file, without optimisation; TEST=wire_test builds and runs that one alone
+	@cmake --preset dev >/dev/null
+	cmake --build build-dev -j $(JOBS) --target $(TEST)
+	@$(if $(filter all,$(TEST)),,\
+	    $$(find build-dev -type f -name $(TEST)) $(if $(FILTER),--gtest_filter='$(FILTER)'))
+
+# Installs and builds only what it runs.
 .PHONY: demo
 demo:  ## bring a fabric up and run unmodified InfiniBand programs on it
 	@tools/install_deps.sh demo

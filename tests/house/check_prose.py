@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comments and documents keep those rules of "How we write" (CONTRIBUTING) that a program can see.
+"""Comments and documents keep those rules of docs/writing.md that a program can see.
 
 A comment stands by itself: it begins with a noun, a verb or a name, and what a tool shows of one
 declaration does not go on at the next one. The actor has a name, and sentences have plain verbs."""
@@ -126,7 +126,7 @@ def is_prose(name):
     """Whether a file is a source or a document; the guide quotes what it advises against."""
     path = Path(name)
     return (path.suffix in tree.CPP or path.suffix == ".md" or name.startswith("docs/man/")) and \
-        name != "CONTRIBUTING.md"
+        name != "docs/writing.md"
 
 
 def main():
@@ -137,7 +137,7 @@ def main():
              for line, complaint in complaints_of(name, (root / name).read_text(errors="replace"))]
     if not names:
         found.append("no file was checked")
-    return tree.report(found, f"{len(names)} files are written as CONTRIBUTING says")
+    return tree.report(found, f"{len(names)} files are written as docs/writing.md says")
 
 
 if __name__ == "__main__":
