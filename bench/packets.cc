@@ -20,7 +20,7 @@
 
 #include "core/topo/fabric.h"
 #include "measure.h"
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 
 namespace {
 
