@@ -209,10 +209,10 @@ class Engine : public Plant {
     void use_routers(const Routers* routers, const GidReader* reader);
 
     /// Handles the events of switches by windows (window_queue.h) from now on, if all cables take
-    /// at least `window_min`. This changes no result as long as nothing is dropped; senders are
+    /// at least `window_min`: shorter windows hold too few events to pay. This changes no result as long as nothing is dropped; senders are
     /// told of losses in another order. Must be called before anything is sent. Not for Ethernet,
     /// nor where ends at switches act on each other.
-    void use_windows(TimePs window_min = 100'000);
+    void use_windows(TimePs window_min = 400'000);
 
     /// Takes in all credits that have come back. Lanes tell times apart by their low bits, so a
     /// caller that lets time pass without packets must call this at least once a second. Returns
