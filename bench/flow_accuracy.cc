@@ -31,8 +31,8 @@
 #include "measure.h"
 #include "net/flow/flow_model.h"
 #include "net/flow/flow_simulation.h"
-#include "net/simulation.h"
-#include "net/test_scale_hosts.h"
+#include "net/sim/simulation.h"
+#include "net/tests/test_scale_hosts.h"
 
 namespace {
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Measures what simulating a packet costs. In a permutation of the hosts of a full fat tree, every
 // host sends one message of 2 MB in packets of 4,096 bytes, each of which is acknowledged. Links
-// have 400 Gb/s, cables 500 ns, switches 200 ns.
+// have 400 Gb/s, switches 200 ns.
 //
-//   bench_packets HOSTS RADIX [LANES [BYTES]] < PERMUTATION
+//   bench_packets HOSTS RADIX [LANES [BYTES [CABLE_NS]]] < PERMUTATION
 //
-// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. It prints
-// one line: hosts, lanes, hops, CPU seconds, million hops per CPU second, events per hop, bytes per
-// port, MiB at most, µs until the last message was done, and the hash of all arrivals.
+// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. Cables
+// take CABLE_NS, 500 if it is left out. It prints one line: hosts, lanes, hops, CPU seconds,
+// million hops per CPU second, events per hop, bytes per port, MiB at most, µs until the last
+// message was done, and the hash of all arrivals.
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@
 
 #include "core/topo/fabric.h"
 #include "measure.h"
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 
 namespace {
 
@@ -48,10 +49,10 @@ class Last : public net::MessageListener {
 
 /// Returns options with which every packet has the size of the MTU on the wire, without headers,
 /// and an acknowledgement of its own.
-net::SimulationOptions options_with(std::uint8_t lanes) {
+net::SimulationOptions options_with(std::uint8_t lanes, net::TimePs cable_ps) {
     net::SimulationOptions options{.engine = "ftree"};
     options.plant = {
-        .data_vls = lanes, .buffer_bytes = 98'304, .cable_ps = 500'000, .switch_ps = 200'000};
+        .data_vls = lanes, .buffer_bytes = 98'304, .cable_ps = cable_ps, .switch_ps = 200'000};
     options.hosts.header_bytes = options.hosts.first_header_bytes = 0;
     options.hosts.ack_bytes = 64;
     options.hosts.ack_every = 1;
@@ -63,13 +64,15 @@ net::SimulationOptions options_with(std::uint8_t lanes) {
 
 int main(int argc, char** argv) {
     if (argc < 3) {
-        stop("usage: bench_packets HOSTS RADIX [LANES [BYTES]] < PERMUTATION");
+        stop("usage: bench_packets HOSTS RADIX [LANES [BYTES [CABLE_NS]]] < PERMUTATION");
     }
     const auto hosts = static_cast<std::uint32_t>(std::atoi(argv[1]));
     const auto radix = static_cast<std::uint32_t>(std::atoi(argv[2]));
     const auto lanes = static_cast<std::uint8_t>(argc > 3 ? std::atoi(argv[3]) : 1);
     const std::uint64_t bytes =
         argc > 4 ? static_cast<std::uint64_t>(std::atol(argv[4])) : kMessageBytes;
+    const net::TimePs cable_ps =
+        argc > 5 ? static_cast<net::TimePs>(std::atol(argv[5])) * 1000 : 500'000;
     std::vector<std::uint32_t> destination(hosts);
     for (std::uint32_t& to : destination) {
         if (!(std::cin >> to) || to >= hosts) {
@@ -81,7 +84,7 @@ int main(int argc, char** argv) {
     if (!fabric) {
         stop(fabric.error().message);
     }
-    auto simulation = net::Simulation::make(*std::move(fabric), options_with(lanes));
+    auto simulation = net::Simulation::make(*std::move(fabric), options_with(lanes, cable_ps));
     if (!simulation) {
         stop(simulation.error().message);
     }

@@ -25,9 +25,9 @@
 #include "core/routing/engine.h"
 #include "core/topo/fabric.h"
 #include "measure.h"
-#include "net/fabric.h"
-#include "net/partition.h"
-#include "net/test_scale_hosts.h"
+#include "net/sim/fabric.h"
+#include "net/sim/partition.h"
+#include "net/tests/test_scale_hosts.h"
 #include "parallel/threads.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 // Exchanges data between the processes of an MPI job, each of which simulates one part of a fabric
-// (net/partition.h).
+// (net/sim/partition.h).
 
 #include <cstdint>
 #include <expected>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "net/partition.h"
+#include "net/sim/partition.h"
 
 namespace softib::parallel {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tests of partitioned simulations with listeners that send a message when one is delivered, which
 // no traffic of `softib sim` does: rings of messages that cross parts all the time.
-#include "net/part_simulation.h"
+#include "net/sim/part_simulation.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
-#include "net/failures.h"
-#include "net/test_simulation.h"
+#include "net/sim/failures.h"
+#include "net/sim/test_simulation.h"
 #include "parallel/threads.h"
 
 namespace softib::parallel {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/base/prng.h"
-#include "net/fabric.h"
-#include "net/partition.h"
-#include "net/test_scale_hosts.h"
+#include "net/sim/fabric.h"
+#include "net/sim/partition.h"
+#include "net/tests/test_scale_hosts.h"
 
 namespace softib::parallel::test {
 

@@ -2,14 +2,14 @@
 #pragma once
 
 // Exchanges data between the threads of one process, each of which simulates one part of a fabric
-// (net/partition.h).
+// (net/sim/partition.h).
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "net/partition.h"
+#include "net/sim/partition.h"
 
 namespace softib::parallel {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 #include "plan/route_loads.h"
 
 namespace softib::plan {

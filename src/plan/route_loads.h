@@ -12,17 +12,18 @@
 #include <vector>
 
 #include "core/topo/fabric.h"
-#include "net/failures.h"
+#include "net/sim/failures.h"
 #include "plan/congestion.h"
 
 namespace softib::plan {
 
 struct RouteLoads {
-    double mean_share = 0;            ///< Average share of a link that a flow has; 1: all of it.
-    std::uint32_t most_flows = 0;     ///< Flows on the busiest link.
-    std::uint32_t unreachable = 0;    ///< Flows without a path.
-    std::string engine = {};          ///< Names of the routing engines that computed the routes.
-    std::vector<net::Hop> used = {};  ///< Inner cables (net/failures.h) with flows, busiest first.
+    double mean_share = 0;          ///< Average share of a link that a flow has; 1: all of it.
+    std::uint32_t most_flows = 0;   ///< Flows on the busiest link.
+    std::uint32_t unreachable = 0;  ///< Flows without a path.
+    std::string engine = {};        ///< Names of the routing engines that computed the routes.
+    std::vector<net::Hop> used =
+        {};  ///< Inner cables (net/sim/failures.h) with flows, busiest first.
 };
 
 /// Returns the loads of flows on the routes of `engine`, or of "auto" in subnets that it refuses.

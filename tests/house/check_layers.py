@@ -28,20 +28,37 @@ ALLOWED = {
     "core/trunk": ["core/base", "core/wire"],
     "core/routing": ["core/base", "core/topo"],
     "core/sm": ["core/base", "core/wire", "core/topo", "core/mad", "core/routing"],
-    # A whole fabric that moves packets; as pure as the core.
-    "net": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch",
-            "core/hca", "core/mad", "core/agent", "core/router", "core/routing", "core/sm"],
+    # The interface of all models of a fabric. All of net is as pure as the core.
+    "net": ["core/link"],
+    # A whole fabric that moves packets: what it is made of, the engine, its ends, its managers, all
+    # of it as a value; tests of more than one of these.
+    "net/plant": ["core/base", "core/counters", "core/topo", "core/link", "core/switch"],
+    "net/engine": ["core/base", "core/counters", "core/topo", "core/link", "core/switch",
+                   "core/router", "net/plant"],
+    "net/hosts": ["core/base", "core/wire", "core/link", "core/hca", "net", "net/plant",
+                  "net/engine"],
+    "net/manage": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/agent",
+                   "core/routing", "core/sm", "net/plant", "net/engine"],
+    "net/sim": ["core/base", "core/topo", "core/router", "core/routing", "net", "net/plant",
+                "net/engine", "net/hosts", "net/manage"],
+    "net/tests": ["core/base", "core/wire", "core/link", "core/hca", "core/agent", "core/routing",
+                  "net/plant", "net/engine", "net/hosts", "net/manage", "net/sim"],
+    # Rates instead of packets.
+    "net/flow": ["core/base", "core/link", "net", "net/plant", "net/engine", "net/sim",
+                 "net/tests"],
     # SHARP in it, and its time.
-    "net/sharp": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/mad",
-                  "core/routing", "core/sharp", "core/sharp/manager", "net"],
-    "parallel": ["core/base", "core/topo", "net"],
+    "net/sharp": ["core/base", "core/wire", "core/link", "core/hca", "core/mad", "core/sharp",
+                  "core/sharp/manager", "core/routing", "core/topo", "net/plant", "net/engine",
+                  "net/hosts", "net/sim"],
+    "parallel": ["core/base", "core/topo", "net", "net/sim", "net/tests"],
     # Traffic, results and what follows from them; as pure as the core.
     "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing",
-             "core/sharp/manager", "net"],
+             "core/sharp/manager", "net", "net/plant", "net/sim", "net/flow"],
     "spec/cluster": ["core/base", "core/topo", "plan", "spec", "spec/scenario"],
     "spec/model": ["core/base", "plan"],
     "spec/trace": ["core/base", "plan"],
-    "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
+    "spec/scenario": ["core/base", "core/topo", "core/link", "net", "net/sim", "net/flow", "plan",
+                      "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. The last two do not
     # include each other.
@@ -52,9 +69,9 @@ ALLOWED = {
     "runtime/sharp": ["core/base", "core/wire", "core/hca", "core/sharp", "runtime/shm"],
     "runtime/daemon": CORE + ["spec", "runtime/shm", "runtime/sharp"],
     "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
-                        "core/hca", "core/agent", "core/sharp", "core/trunk", "net", "net/sharp",
-                        "spec", "runtime/shm", "runtime/sharp", "runtime/direct",
-                        "runtime/daemon"],
+                        "core/hca", "core/agent", "core/sharp", "core/trunk", "net/engine",
+                        "net/hosts", "net/manage", "net/sharp", "spec", "runtime/shm",
+                        "runtime/sharp", "runtime/direct", "runtime/daemon"],
     # Snapshots of a running fabric, for commands and the server.
     "view": ["core/base", "core/counters", "core/topo", "core/routing", "runtime/shm"],
     # A client of libibumad; a fabric over time; HTTP for it.
@@ -80,7 +97,7 @@ ALLOWED = {
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm",
                    "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net",
-                "net/sharp", "parallel", "plan", "spec", "spec/cluster", "spec/model",
+                "net/sim", "net/sharp", "parallel", "plan", "spec", "spec/cluster", "spec/model",
                 "spec/scenario", "spec/trace", "telemetry", "view", "runtime/shm",
                 "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
     "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
@@ -118,7 +135,7 @@ RESTRICTED = {
     r"random)$": SYSTEM,
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|"
     r"netinet/.*|arpa/.*)$": SYSTEM,
-    r"^sys/mman\.h$": SYSTEM + ["net"],
+    r"^sys/mman\.h$": SYSTEM + ["net/plant"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 #include "plan/results.h"
 
 namespace softib {

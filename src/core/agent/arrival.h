@@ -5,7 +5,7 @@
 // LID, has one of its agents answer it, hands it to a service on the node, or drops it. A P_Key or
 // Q_Key that the port does not have is counted and raises a trap. Live fabrics and simulations
 // share this code; the caller moves the MAD that goes on: the mesh (mesh.h) in no time, the packet
-// network (net/management.h) over its links.
+// network (net/manage/management.h) over its links.
 //
 // After depart() or arrive() the caller must look for what they changed in the node, with
 // Node::poll_update() and Node::next_trap_ns(). The answer that goes on leaves before these changes

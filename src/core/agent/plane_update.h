@@ -3,8 +3,8 @@
 
 // The writes that a node has accepted and that the planes, which move data by its tables, must
 // follow: the arena of a live fabric (runtime/daemon/arena_writer.cc) and the packet network
-// (net/management.cc). The set is closed. Each plane visits it with one function per kind and no
-// default, so that a plane that does not handle a kind does not compile.
+// (net/manage/management.cc). The set is closed. Each plane visits it with one function per kind
+// and no default, so that a plane that does not handle a kind does not compile.
 //
 // An update names what was written; the plane reads the value from the node.
 

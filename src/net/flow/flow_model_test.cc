@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "core/base/prng.h"
-#include "net/test_fabrics.h"
+#include "net/tests/test_fabrics.h"
 
 namespace softib::net::flow {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "net/latency.h"
+#include "net/plant/latency.h"
 
 namespace softib::net::flow {
 

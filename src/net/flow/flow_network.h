@@ -14,10 +14,10 @@
 #include <optional>
 #include <vector>
 
-#include "net/fabric.h"
+#include "net/engine/routers.h"
 #include "net/flow/units.h"
-#include "net/plant.h"
-#include "net/routers.h"
+#include "net/plant/plant.h"
+#include "net/sim/fabric.h"
 
 namespace softib::net::flow {
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "net/test_fabrics.h"
+#include "net/tests/test_fabrics.h"
 
 namespace softib::net::flow {
 namespace {

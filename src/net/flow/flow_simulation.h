@@ -16,8 +16,8 @@
 
 #include "net/flow/flow_model.h"
 #include "net/model.h"
-#include "net/paths.h"
-#include "net/simulation.h"
+#include "net/sim/paths.h"
+#include "net/sim/simulation.h"
 
 namespace softib::net::flow {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/base/prng.h"
-#include "net/test_simulation.h"
+#include "net/sim/test_simulation.h"
 
 namespace softib::net::flow {
 namespace {

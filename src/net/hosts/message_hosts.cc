@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "net/fetch.h"
+#include "net/plant/fetch.h"
 
 namespace softib::net {
 

@@ -22,9 +22,9 @@
 
 #include "core/base/prng.h"
 #include "core/link/injection.h"
+#include "net/engine/network.h"
 #include "net/hosts/roce.h"
 #include "net/model.h"
-#include "net/network.h"
 
 namespace softib::net {
 
@@ -108,8 +108,8 @@ class MessageHosts : public GidReader {
     /// they were set.
     static constexpr bool kOrdersTimers = true;
 
-    // message_parts.cc: hosts in one part of a fabric (net/partition.h). A message whose ends are
-    // in two parts has a record in each; packets name it by its number at the sender. Hosts of
+    // message_parts.cc: hosts in one part of a fabric (net/sim/partition.h). A message whose ends
+    // are in two parts has a record in each; packets name it by its number at the sender. Hosts of
     // other parts have the port numbers from port_count() of the engine on.
     /// The part of a host, and the number that its port has in this part.
     struct Home {

@@ -11,7 +11,7 @@
 
 #include "core/link/dcqcn.h"
 #include "net/hosts/psn_ranges.h"
-#include "net/packet.h"
+#include "net/plant/packet.h"
 
 namespace softib::net {
 

@@ -15,7 +15,7 @@
 
 #include "core/hca/hca.h"
 #include "core/link/injection.h"
-#include "net/network.h"
+#include "net/engine/network.h"
 
 namespace softib::net {
 

@@ -13,7 +13,7 @@
 #include "core/mad/packet.h"
 #include "core/sharp/manager/manager.h"
 #include "core/sharp/reduce.h"
-#include "net/latency.h"
+#include "net/plant/latency.h"
 #include "net/sharp/sharp_hosts.h"
 
 namespace softib::net {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "core/sharp/types.h"
-#include "net/fabric.h"
+#include "net/sim/fabric.h"
 
 namespace softib::net {
 

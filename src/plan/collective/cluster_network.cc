@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "net/flow/flow_simulation.h"
-#include "net/latency.h"
-#include "net/simulation.h"
+#include "net/plant/latency.h"
+#include "net/sim/simulation.h"
 
 namespace softib::plan {
 

@@ -19,9 +19,9 @@
 #include <tuple>
 #include <vector>
 
-#include "net/fabric.h"
-#include "net/failures.h"
 #include "net/model.h"
+#include "net/sim/fabric.h"
+#include "net/sim/failures.h"
 #include "plan/cluster/cluster.h"
 #include "plan/collective/collective.h"
 #include "plan/collective/flows.h"

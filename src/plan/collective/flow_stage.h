@@ -22,7 +22,7 @@
 #include "net/flow/fair_rates.h"
 #include "net/flow/flow_network.h"
 #include "net/flow/wire_format.h"
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 #include "plan/collective/stage.h"
 
 namespace softib::plan {

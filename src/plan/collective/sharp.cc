@@ -7,7 +7,7 @@
 #include <cmath>
 #include <functional>
 
-#include "net/latency.h"
+#include "net/plant/latency.h"
 
 namespace softib::plan {
 

@@ -15,7 +15,7 @@
 
 #include "core/sharp/manager/tree_planner.h"
 #include "core/topo/fabric.h"
-#include "net/fabric.h"
+#include "net/sim/fabric.h"
 
 namespace softib::plan {
 
@@ -76,7 +76,7 @@ class TreeBook {
     std::uint32_t next_ = 0;
 };
 
-/// Delays and rates of an operation on a tree. Delays of silicon come from net/latency.h.
+/// Delays and rates of an operation on a tree. Delays of silicon come from net/plant/latency.h.
 struct SharpTimes {
     double hop_us = 0;         ///< Delay of a switch.
     double cable_us = 0.025;   ///< Delay of a cable.

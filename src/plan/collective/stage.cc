@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "net/latency.h"
+#include "net/plant/latency.h"
 #include "plan/collective/cluster_network.h"
 #include "plan/collective/flow_stage.h"
 #include "plan/collective/message_stage.h"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "net/failures.h"
 #include "net/model.h"
-#include "net/simulation.h"
+#include "net/sim/failures.h"
+#include "net/sim/simulation.h"
 #include "plan/cluster/cluster.h"
 #include "plan/collective/flows.h"
 

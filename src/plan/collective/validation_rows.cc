@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/topo/report.h"
-#include "net/latency.h"
+#include "net/plant/latency.h"
 #include "plan/cluster/presets.h"
 #include "plan/collective/collective_model.h"
 #include "plan/collective/validation_machines.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 #include "plan/collective/stage.h"
 
 namespace softib::plan {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "net/network.h"
+#include "net/engine/network.h"
 #include "runtime/carrier/adapters.h"
 #include "runtime/carrier/link_watch.h"
 #include "runtime/carrier/port_counts.h"

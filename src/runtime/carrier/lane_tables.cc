@@ -5,7 +5,7 @@
 
 #include "core/agent/node.h"
 #include "core/base/check.h"
-#include "net/arbitration.h"
+#include "net/manage/arbitration.h"
 
 namespace softib::carrier {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/link/injection.h"
-#include "net/engine.h"
+#include "net/engine/engine.h"
 #include "runtime/shm/arena.h"
 
 namespace softib::carrier {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/hca/context.h"
-#include "net/engine.h"
+#include "net/engine/engine.h"
 #include "runtime/carrier/watchers.h"
 
 namespace softib::carrier {

@@ -10,7 +10,7 @@
 
 #include "core/counters/lane_counts.h"
 #include "core/counters/port_counters.h"
-#include "net/engine.h"
+#include "net/engine/engine.h"
 #include "runtime/carrier/adapters.h"
 #include "runtime/carrier/tables.h"
 #include "runtime/shm/arena.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/topo/fabric.h"
-#include "net/engine.h"
+#include "net/engine/engine.h"
 #include "net/hosts/transport_hosts.h"
 #include "runtime/carrier/lane_tables.h"
 #include "runtime/carrier/watchers.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "net/flow/flow_simulation.h"
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 
 namespace softib::spec {
 

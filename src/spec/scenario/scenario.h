@@ -30,7 +30,7 @@
 #include <string_view>
 #include <vector>
 
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 #include "plan/ends.h"
 #include "plan/traffic.h"
 #include "spec/description.h"

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "app/fabric/environment.h"
-#include "net/part_simulation.h"
+#include "net/sim/part_simulation.h"
 #include "parallel/job.h"
 #include "parallel/threads.h"
 

@@ -7,7 +7,7 @@
 #include "app/cli/sim/run.h"
 #include "app/fabric/term.h"
 #include "net/sharp/sharp_simulation.h"
-#include "net/simulation.h"
+#include "net/sim/simulation.h"
 #include "view/json.h"
 
 namespace softib::app::sim {

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The cables, buffers and tables of a fabric in virtual time: everything that packets run over, in
+// the layout in which they run fastest. A Network moves packets over the plant; checkers and
+// counters read it.
+//
+// All ports of the fabric are numbered in one row; the number of a port is also the number of the
+// link that leaves it. `Tx` is the sender's end of a link, `Rx` the receiver's. The two ends share
+// a Lane per virtual lane, so that credits cost nothing, see lane.h.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/counters/lane_counts.h"
+#include "core/counters/port_counters.h"
+#include "core/link/arbiter.h"
+#include "core/link/port_state.h"
+#include "core/link/rate.h"
+#include "core/switch/adaptive_table.h"
+#include "core/switch/congestion.h"
+#include "core/switch/forward.h"
+#include "core/switch/lifetime.h"
+#include "core/topo/fabric.h"
+#include "net/plant/lane.h"
+#include "net/plant/packet.h"
+#include "net/plant/pages.h"
+#include "net/plant/units.h"
+
+namespace softib::net {
+
+using sw::kNoPath;
+
+/// Properties that all links and nodes have in common. The defaults are NDR with short cables;
+/// latency.h has the latencies.
+struct PlantConfig {
+    std::uint8_t data_vls = 2;           ///< Data lanes, 1 to 15; VL15 comes on top.
+    std::uint32_t buffer_bytes = 65536;  ///< Buffer per lane at a receiver; at most 128 KiB.
+    TimePs cable_ps = 25'000;            ///< Delay of every cable: 5 m.
+    /// Time from the first bit in to the first bit out of a switch; 0: by generation, see
+    /// latency.h.
+    TimePs switch_ps = 0;
+    TimePs hca_ps = 0;       ///< Time from a packet's last bit in until the HCA handles it.
+    TimePs training_ps = 0;  ///< Time that a cable trains when it has come back.
+    std::uint16_t packet_bytes_max = 4224;
+    // Limits of waiting at switches, until a manager writes others (core/switch/lifetime.h).
+    std::uint8_t lifetime = 20;       ///< SwitchInfo.LifeTimeValue; above 19: no limit.
+    std::uint8_t hoq_life = 20;       ///< PortInfo.HOQLife of switches' ports; the same codes.
+    std::uint8_t vl_stall_count = 0;  ///< PortInfo.VLStallCount; 0: lanes never stall.
+    /// Multicast LIDs in switches' tables, from 0xC000 on.
+    std::uint16_t multicast_lids = 0;
+    std::uint16_t lid_max = 0;  ///< Highest LID in forwarding tables; 0: one for every node.
+};
+
+/// Bits of Tx::special: what is out of the ordinary at a sender. Without any of them a packet takes
+/// the quick way.
+namespace tx_special {
+inline constexpr std::uint8_t kClosed = 1U << 0;  ///< Sends no data: the port is not active.
+/// Loses or breaks packets, has a cut cable, or is Ethernet.
+inline constexpr std::uint8_t kFaulty = 1U << 1;
+inline constexpr std::uint8_t kLimited = 1U << 2;  ///< Packets may wait no longer than a limit.
+inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event that checks the limit is pending.
+inline constexpr std::uint8_t kMarks = 1U << 4;  ///< Marks packets when congested, or is Ethernet.
+inline constexpr std::uint8_t kDown = 1U << 5;   ///< Sends nothing at all.
+inline constexpr std::uint8_t kPartial = 1U << 6;  ///< Not every lane is in its arbitration lists.
+inline constexpr std::uint8_t kCounted = 1U << 7;  ///< Counts by lane and service level.
+}  // namespace tx_special
+
+/// Bits of Rx::special: what is out of the ordinary at a receiver.
+namespace rx_special {
+inline constexpr std::uint8_t kAdaptive = 1U << 0;  ///< The switch may choose among ports.
+inline constexpr std::uint8_t kFlapped = 1U << 1;   ///< The cable is or was down.
+inline constexpr std::uint8_t kSlow = 1U << 2;      ///< The HCA is slow or paused.
+inline constexpr std::uint8_t kCounted = 1U << 3;   ///< Counts by service level.
+/// The port is not active: it refuses some packets.
+inline constexpr std::uint8_t kGuarded = 1U << 4;
+inline constexpr std::uint8_t kTapped = 1U << 5;       ///< Packets that come in are shown to a tap.
+inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch checks P_Keys.
+inline constexpr std::uint8_t kEthernet = 1U << 7;  ///< The link is Ethernet and ends at a switch.
+}  // namespace rx_special
+
+/// The sender's end of a link.
+struct alignas(64) Tx {
+    TimePs free_at = 0;          ///< When the packet that is being sent will have left.
+    TimePs wake_at = kNever;     ///< Time of the wake event that counts.
+    TimePs blocked_at = kNever;  ///< Since when it has packets but cannot send any.
+    TimePs wait_ps = 0;          ///< Sum of such times that are over.
+    std::uint64_t words = 0;
+    std::uint64_t packets = 0;
+    std::uint32_t block_ps = 0;    ///< Time for 64 bytes.
+    std::uint32_t delay_ps = 0;    ///< Time from the first bit sent until the other end can act.
+    std::uint16_t waiting = 0;     ///< Bit n: lane n has packets.
+    std::uint8_t to_adapter = 0;   ///< The other end acts only when it has a packet whole.
+    std::uint8_t special = 0;      ///< Bits of tx_special.
+    std::uint32_t sl_row = kNone;  ///< SL2VL row of packets that start here; kNone: lane_of(SL).
+};
+static_assert(sizeof(Tx) == 64);
+
+/// Value of Rx::to_adapter at a router's port.
+inline constexpr std::uint8_t kToRouter = 2;
+
+/// The receiver's end of a link.
+struct alignas(64) Rx {
+    std::uint64_t words = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t lft = 0;          ///< Where the switch's forwarding table begins in lfts_.
+    std::uint32_t first_out = 0;    ///< The switch's port 0, or the HCA's port.
+    std::uint32_t sl_rows = kNone;  ///< Place in sl_rows_ of out port 0; kNone: lane_of(SL).
+    std::uint32_t node = kNone;
+    std::uint32_t self = kNone;    ///< Number of the port at this end.
+    std::uint32_t silicon_ps = 0;  ///< Time from the first bit in, or the last, until it can act.
+    std::uint32_t block_ps = 0;    ///< Time for 64 bytes.
+    std::uint32_t name = 0;        ///< Number of the link in the whole fabric, see name_link().
+    std::uint8_t port = 0;         ///< Number of the port on its node.
+    std::uint8_t to_adapter = 0;   ///< Not 0: acts on whole packets. kToRouter: sends them on.
+    std::uint8_t special = 0;      ///< Bits of rx_special.
+};
+static_assert(sizeof(Rx) == 64);
+
+/// Rare counts of a port, by cause: all its counters except those that every packet changes. The
+/// sums rcv_errors, rcv_switch_relay_errors and xmit_discards stay 0; only their parts are counted.
+struct Odd : counters::PortCounts {
+    // Counts that a real port does not have:
+    std::uint64_t not_ready = 0;  ///< Packets that a port refused because it was not active.
+    std::uint64_t marked = 0;     ///< Packets marked with FECN.
+    std::uint64_t lost = 0;       ///< Packets lost on the cable behind this port; for checkers.
+    std::uint64_t overflows = 0;  ///< On Ethernet: packets for which there was no room.
+    std::uint64_t pauses = 0;     ///< On Ethernet: pause frames sent.
+    std::uint64_t unrouted = 0;   ///< At a router: packets without GRH, or with no way on.
+    std::uint64_t hop_limit_discards = 0;  ///< At a router: packets whose HopLmt was used up.
+    std::uint64_t lost_words = 0;
+
+    std::uint64_t all_rcv_errors() const { return local_physical_errors + malformed_packet_errors; }
+    std::uint64_t all_relay_errors() const {
+        return dlid_mapping_errors + vl_mapping_errors + looping_errors;
+    }
+    std::uint64_t all_discards() const {
+        return inactive_discards + lifetime_discards + hoq_lifetime_discards;
+    }
+};
+
+/// Counts of a port for one service level.
+struct LevelCounts {
+    std::uint64_t xmit_words = 0;
+    std::uint64_t rcv_words = 0;
+    std::uint64_t rcv_fecn = 0;
+    std::uint64_t rcv_becn = 0;
+};
+
+/// The total time for which a condition has held.
+struct Lasting {
+    TimePs since = kNever;  ///< When the condition began to hold; kNever: it does not.
+    TimePs before_ps = 0;   ///< Total of the times that are over.
+
+    void begin(TimePs now) { since = now; }
+    void end(TimePs now) {
+        before_ps += now - since;
+        since = kNever;
+    }
+    bool now_so() const { return since != kNever; }
+    TimePs total(TimePs now) const { return before_ps + (since < now ? now - since : 0); }
+};
+
+/// How packets have waited at the sender of a lane.
+struct LaneWaits {
+    TimePs busy_until = 0;       ///< When the lane's latest packet will have left.
+    TimePs wait_ps = 0;          ///< Time in which the lane had packets and did not send.
+    Lasting congested;           ///< Time in which more waited than the marking threshold.
+    std::uint64_t discards = 0;  ///< Packets dropped because they had waited too long.
+};
+
+class Plant {
+    friend class Inspector;  ///< Reads all, changes nothing.
+
+  public:
+    Plant(const topo::Fabric& fabric, const PlantConfig& config);
+
+    const PlantConfig& config() const { return config_; }
+    std::uint32_t port_count() const { return port_count_; }
+    std::uint32_t node_count() const { return static_cast<std::uint32_t>(first_port_.size()); }
+    std::uint32_t port_of(std::uint32_t node, std::uint8_t port) const {
+        return first_port_[node] + port;
+    }
+    std::uint32_t node_of(std::uint32_t port) const { return rx_[peer_[port]].node; }
+    std::uint8_t number_of(std::uint32_t port) const { return rx_[peer_[port]].port; }
+    std::uint32_t peer(std::uint32_t port) const { return peer_[port]; }
+    std::uint32_t lid_count() const { return lft_stride_; }  ///< LIDs that tables have room for.
+    /// Returns how long the cable at a port takes in one direction.
+    TimePs cable(std::uint32_t port) const { return lane(port, 0).cable_ps(); }
+    bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
+    TimePs transmit_time(std::uint32_t port, std::uint32_t packet_bytes) const {
+        return link::transmit_time(packet_bytes, tx_[port].block_ps);
+    }
+    std::string name(std::uint32_t port) const;
+    /// Returns the number of a node's ports, counting port 0.
+    std::uint8_t ports_of(std::uint32_t node) const { return ports_of_[node]; }
+    std::uint16_t buffer_blocks() const {
+        return static_cast<std::uint16_t>(config_.buffer_bytes / link::kBlockBytes);
+    }
+    bool is_switch(std::uint32_t node) const { return is_switch_[node] != 0; }
+
+    /// Numbers a link as it is numbered in a larger fabric of which this plant is a part. Logs and
+    /// drawn errors go by this number, so that they do not depend on how a fabric was cut.
+    void name_link(std::uint32_t link, std::uint32_t name) { rx_[link].name = name; }
+    std::uint32_t name_of(std::uint32_t link) const { return rx_[link].name; }
+    std::uint32_t link_name(std::uint32_t link) const { return rx_[link].name; }
+
+    void set_route(std::uint32_t node, Lid lid, std::uint8_t port);
+    std::uint8_t route(std::uint32_t node, Lid lid) const {
+        return lfts_[std::size_t{lft_of_[node]} * lft_stride_ + lid.value];
+    }
+    /// Sets the lanes, by service level, of packets that come into a switch at `in` and leave at
+    /// `out`, or that start at an HCA. Packets for a lane that does not exist are dropped.
+    void set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
+                   const std::array<std::uint8_t, 16>& wanted);
+    /// Returns the lane, in a switch, of packets that come in at `in` and leave at `out`.
+    std::uint8_t mapped_lane(std::uint32_t node, std::uint8_t in, std::uint8_t out,
+                             std::uint8_t sl) const;
+    void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
+    const link::ArbitrationTable& arbitration(std::uint32_t port) const {
+        return tables_[table_of_[port]];
+    }
+
+    /// Sets how long both directions of a cable take: link::kPsPerMetre times its length. Must be
+    /// called before anything is sent on it.
+    void set_cable(std::uint32_t port, TimePs cable_ps);
+    /// Sets the ports (bit n: port n) to which a switch copies packets for a multicast LID.
+    void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
+    std::array<std::uint64_t, 4> multicast(std::uint32_t node, Lid mlid) const;
+    /// Lets a switch send packets that allow it (packet_flag::kAdaptive) by any port of a group.
+    void set_adaptive(std::uint32_t node, sw::AdaptiveTable table);
+    sw::AdaptiveTable adaptive(std::uint32_t node) const {
+        return adaptive_.empty() ? sw::AdaptiveTable{} : adaptive_[lft_of_[node]];
+    }
+    /// Returns the ports among which a switch may choose for a LID; none if it may not choose.
+    std::span<const std::uint8_t> choices(std::uint32_t node, Lid lid) const {
+        return adaptive_.empty() ? std::span<const std::uint8_t>()
+                                 : adaptive_[lft_of_[node]].ports(lid.value);
+    }
+    /// Sets when the ports of a switch mark packets with FECN; threshold 0: never.
+    void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
+    void set_port_marking(std::uint32_t port, const sw::MarkingRule& rule);
+    sw::MarkingRule marking(std::uint32_t port) const {
+        return marking_.empty() ? sw::MarkingRule{} : marking_[port];
+    }
+    /// Sets how long packets may wait at a switch's port.
+    void set_limits(std::uint32_t port, const sw::WaitingLimits& limits);
+    const sw::WaitingLimits& limits(std::uint32_t port) const { return limits_[limits_of_[port]]; }
+
+    // How busy a port is, for observers that poll all ports.
+    bool has_waiting(std::uint32_t port) const { return tx_[port].waiting != 0; }
+    bool lacks_credits(std::uint32_t port, TimePs now) const { return tx_[port].blocked_at <= now; }
+    /// What a port has sent, and how long it had no credits for what it had to send.
+    struct Traffic {
+        std::uint64_t bytes = 0;
+        std::uint64_t packets = 0;
+        TimePs wait_ps = 0;
+    };
+    Traffic traffic(std::uint32_t port, TimePs now) const {
+        const Tx& tx = tx_[port];
+        return {tx.words * 4, tx.packets,
+                tx.wait_ps + (tx.blocked_at < now ? now - tx.blocked_at : 0)};
+    }
+
+    /// Starts counting by lane and service level, for lanes_at() and PortCounts::time_congested.
+    /// This costs every hop some time.
+    void count_lanes();
+
+    /// Returns the rare counts of a port, by cause.
+    Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
+    /// Returns the counters of a port as the node's PMA reads them at `now`.
+    counters::PortCounts counts_at(std::uint32_t port, TimePs now) const;
+    /// Returns the counters by lane and service level at `now`; all 0 without count_lanes().
+    counters::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
+
+    /// Returns the bytes of memory of the large tables and of packets.
+    std::size_t bytes() const;
+
+  protected:
+    std::uint32_t lane_index(std::uint32_t link, std::uint8_t vl) const {
+        return (vl == link::kVl15 ? config_.data_vls : vl) * port_count() + link;
+    }
+    Lane& lane(std::uint32_t link, std::uint8_t vl) { return lanes_[lane_index(link, vl)]; }
+    const Lane& lane(std::uint32_t link, std::uint8_t vl) const {
+        return lanes_[lane_index(link, vl)];
+    }
+    /// Returns how long a lane that has packets has waited by `now` since it last sent.
+    static TimePs waiting_since(const Lane& lane, const LaneWaits& waits, TimePs now) {
+        const auto units = static_cast<std::uint32_t>(now >> Lane::kUnitShift);
+        const TimePs at_head = TimePs{units - lane.head_since_units} << Lane::kUnitShift;
+        const TimePs idle = now > waits.busy_until ? now - waits.busy_until : 0;
+        return std::min(at_head, idle);
+    }
+    /// Blocks of a lane that pending kRelease events (with windows: Engine::late_) will give back.
+    [[gnu::noinline, gnu::cold]] std::uint32_t& deferred(std::uint32_t link, std::uint8_t vl) {
+        if (deferred_.empty()) {
+            deferred_.resize(lanes_.size());
+        }
+        return deferred_[lane_index(link, vl)];
+    }
+    [[gnu::noinline, gnu::cold]] Odd& odd(std::uint32_t port) {
+        if (odd_.empty()) {
+            odd_.resize(port_count());
+        }
+        return odd_[port];
+    }
+
+    PlantConfig config_;
+    std::uint32_t port_count_ = 0;
+    Table<Tx> tx_;
+    Table<Rx> rx_;
+    Table<Lane> lanes_;  ///< By lane, then by link, so that lanes in use lie together.
+    // How inputs take turns, see Engine::turn().
+    static constexpr std::uint16_t kRound = 8;
+    static constexpr std::uint32_t kRoundBytes = 4096;
+    static constexpr std::uint32_t kRoundsOpen = 32;  ///< Rounds that one queue spans at most.
+    Table<std::uint16_t> turns_at_;  ///< By lane, then by number of the input: its next turn.
+    std::size_t turns_stride_ = 0;
+    Table<std::uint32_t> round_ends_;  ///< By lane: the last packet of each round in its queue.
+    Table<std::uint8_t> lfts_;
+    std::vector<link::Arbiter> arbiters_;
+    std::vector<std::uint16_t> table_of_;  ///< By port: its arbitration table.
+    std::vector<link::ArbitrationTable> tables_;
+    std::vector<std::uint16_t> sl_rows_;
+    std::vector<std::array<std::uint8_t, 16>> rows_;
+    /// By port; empty while all have always been active.
+    std::vector<link::PortStateMachine> states_;
+    std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
+    std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
+    PacketPool packets_;
+    std::uint32_t lft_stride_ = 0;
+    std::vector<std::array<std::uint64_t, 4>> mfts_;  ///< By switch, then by group.
+    std::vector<sw::AdaptiveTable> adaptive_;         ///< By switch; empty: no switch chooses.
+    std::vector<std::uint32_t> turns_;       ///< By switch: how often it has chosen among ports.
+    std::vector<sw::MarkingRule> marking_;   ///< By port; empty: no port marks.
+    std::vector<sw::WaitingLimits> limits_;  ///< All limits in use, each once.
+    std::vector<std::uint16_t> limits_of_;   ///< By port: place of its limits in limits_.
+    std::vector<sw::Marker> markers_;
+    std::vector<LevelCounts> levels_;  ///< By port, then by service level; empty: not counted.
+    std::vector<LaneWaits> waits_;     ///< By lane; empty: not counted.
+    std::vector<std::uint16_t> congested_lanes_;  ///< By port: bit n is lane n.
+    std::vector<Lasting> congested_;              ///< By port: one of its lanes is congested.
+
+  private:
+    TimePs tick_ps(std::uint32_t port) const;
+    void join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t number);
+    void set_length(std::uint32_t link, TimePs cable_ps);
+
+    std::vector<std::uint32_t> first_port_;  ///< By node: its port 0.
+    std::vector<std::uint32_t> peer_;        ///< By port: the port behind its cable, or kNone.
+    std::vector<std::uint32_t> lft_of_;      ///< By node: its number among switches, or kNone.
+    std::vector<std::uint8_t> is_switch_;
+    std::vector<std::uint8_t> ports_of_;
+    std::vector<std::string> names_;
+};
+
+}  // namespace softib::net

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A whole fabric in virtual time: its description, the routes of a routing engine, and the ends. It
+// cannot be moved, because its network and its ends point to each other; several can exist side by
+// side.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/routing/engine.h"
+#include "core/topo/fabric.h"
+#include "net/engine/network.h"
+#include "net/sim/failures.h"
+#include "net/sim/routes.h"
+
+namespace softib::net {
+
+/// The routing engine for a damaged fabric that has lost the shape that its own engine is for.
+inline constexpr char kAnyEngine[] = "auto";
+
+/// One subnet of a fabric, as its subnet manager knows it.
+struct SubnetRoutes {
+    routing::Graph graph;
+    routing::Tables tables;
+};
+
+/// A fabric with its LIDs and routes.
+struct Routed {
+    topo::Fabric topology;
+    std::vector<Lid> lids;   ///< By node.
+    routing::Graph graph;    ///< Graph of the first subnet.
+    routing::Tables tables;  ///< Tables of the first subnet, which mostly is the only one.
+    std::vector<SubnetRoutes> further = {};  ///< Routes of the other subnets.
+
+    const routing::Graph& graph_in(SubnetId subnet) const {
+        return subnet.value == 0 ? graph : further[subnet.value - 1U].graph;
+    }
+    const routing::Tables& tables_in(SubnetId subnet) const {
+        return subnet.value == 0 ? tables : further[subnet.value - 1U].tables;
+    }
+    std::uint32_t subnets() const { return static_cast<std::uint32_t>(further.size()) + 1; }
+    /// Returns whether the engine of any subnet leaves its switches a choice among ports.
+    bool has_choice() const;
+    /// Returns the names of the subnets' routing engines, each once: "ftree" or "ftree, updn".
+    std::string engine_names() const;
+
+    /// Routes a fabric by the engine of this name. The message of the error says what does not fit.
+    /// `adaptive`: also finds the longer ways that switches may choose.
+    static std::expected<Routed, topo::Error> make(topo::Fabric topology, const std::string& engine,
+                                                   std::uint8_t data_vls, bool adaptive = false);
+    /// Routes a fabric that has lost something. `engines` names the engine of each subnet. If it
+    /// refuses its subnet, kAnyEngine takes over; if that needs service levels in a fabric of
+    /// several subnets, updn does. Sets `engines` to those that could, and appends to `notes` what
+    /// the user should know.
+    static std::expected<Routed, topo::Error> repair(const topo::Fabric& topology,
+                                                     std::vector<std::string>& engines,
+                                                     std::uint8_t data_vls, bool adaptive,
+                                                     std::vector<std::string>& notes);
+};
+
+template <typename Ends>
+class Fabric {
+  public:
+    template <typename... Arguments>
+    Fabric(Routed routed, const PlantConfig& config, unsigned width, Arguments&&... arguments)
+        : routed_(std::move(routed)),
+          ends_(std::forward<Arguments>(arguments)...),
+          net_(routed_.topology, config, ends_, width) {
+        write_routes(net_, routed_);
+        for (const topo::Host& host : routed_.topology.hosts) {
+            for (const topo::NodeIndex hca : host.hcas) {
+                hosts_.push_back(hca.value);
+            }
+        }
+    }
+    Fabric(const Fabric&) = delete;
+    Fabric& operator=(const Fabric&) = delete;
+
+    const topo::Fabric& topology() const { return routed_.topology; }
+    const routing::Graph& graph() const { return routed_.graph; }
+    const routing::Tables& tables() const { return routed_.tables; }
+    Network<Ends>& net() { return net_; }
+    const Network<Ends>& net() const { return net_; }
+    Ends& ends() { return ends_; }
+    const Ends& ends() const { return ends_; }
+
+    /// Lets switches choose among the ports that the engine found equally good. Returns false if it
+    /// found none.
+    bool use_adaptive_routing() {
+        if (!routed_.has_choice()) {
+            return false;
+        }
+        write_adaptive_routes(net_, routed_);
+        return true;
+    }
+
+    /// Removes a cable, or all cables of a node, from the description; the network keeps them.
+    void take_out(const Hop& what) { net::take_out(routed_.topology, what); }
+    /// Replaces the routes by new ones, which must be for the description as it is now.
+    void change_routes(Routed routed) {
+        routed_ = std::move(routed);
+        clear_routes(net_);
+        write_routes(net_, routed_);
+    }
+    /// Drops the forwarding tables of the routes, which are large: the switches have them.
+    void forget_forwarding() {
+        routed_.tables.lfts = {};
+        for (SubnetRoutes& subnet : routed_.further) {
+            subnet.tables.lfts = {};
+        }
+    }
+
+    // HCAs by number, in the order of hosts.
+    std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
+    std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
+    std::uint32_t port(std::uint32_t host) const { return net_.port_of(hosts_[host], 1); }
+    Lid lid(std::uint32_t host) const { return routed_.lids[hosts_[host]]; }
+    std::span<const Lid> lids() const { return routed_.lids; }
+    std::uint32_t subnets() const { return routed_.subnets(); }
+    /// Returns the service level from one HCA to another; 0 between subnets.
+    std::uint8_t sl(std::uint32_t from, std::uint32_t to) const {
+        const SubnetId subnet = routed_.topology.nodes[hosts_[from]].subnet;
+        return subnet == routed_.topology.nodes[hosts_[to]].subnet
+                   ? routed_.tables_in(subnet).sl(routed_.graph_in(subnet), lid(from), lid(to))
+                   : std::uint8_t{0};
+    }
+    /// Returns the number of the node with this name, which must exist.
+    std::uint32_t find(const std::string& name) const {
+        const auto node = routed_.topology.find_node(name);
+        SOFTIB_CHECK(node);
+        return node->value;
+    }
+
+  private:
+    Routed routed_;
+    Ends ends_;
+    Network<Ends> net_;
+    std::vector<std::uint32_t> hosts_;
+};
+
+}  // namespace softib::net

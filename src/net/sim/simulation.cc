@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/sim/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/routing/engine.h"
+#include "core/topo/subnets.h"
+#include "net/engine/inspector.h"
+#include "net/engine/routers.h"
+#include "net/sim/fabric.h"
+#include "net/sim/looks.h"
+#include "net/sim/repairs.h"
+
+namespace softib::net {
+
+namespace {
+
+constexpr std::uint8_t kLanesOffered = 8;  ///< Lanes that routing engines may use by default.
+constexpr std::uint8_t kPriorities = 8;    ///< Priorities of Ethernet's flow control.
+
+}  // namespace
+
+std::expected<void, topo::Error> check_options(const SimulationOptions& options) {
+    const PlantConfig& plant = options.plant;
+    const std::uint32_t packet = options.hosts.mtu + options.hosts.header_bytes +
+                                 std::uint32_t{options.hosts.first_header_bytes};
+    if (plant.buffer_bytes > link::kGrantMax * link::kBlockBytes ||
+        plant.buffer_bytes < packet + link::kBlockBytes) {
+        return std::unexpected(topo::Error{fmt::format(
+            "a lane's buffer must hold one packet and be at most 128 KiB: take {} to {} bytes",
+            packet + link::kBlockBytes, link::kGrantMax * link::kBlockBytes)});
+    }
+    if (packet > plant.packet_bytes_max) {
+        return std::unexpected(
+            topo::Error{fmt::format("mtu must be at most 4096 bytes, not {}", options.hosts.mtu)});
+    }
+    if (plant.data_vls > 15 || (plant.data_vls != 0 && options.sl_max >= plant.data_vls)) {
+        return std::unexpected(
+            topo::Error{fmt::format("traffic with service level {} needs {} data VLs, 15 at most",
+                                    options.sl_max, options.sl_max + 1)});
+    }
+    if (options.roce && plant.data_vls > kPriorities) {
+        return std::unexpected(topo::Error{fmt::format(
+            "Ethernet has {} priorities: {} data VLs are too many", kPriorities, plant.data_vls)});
+    }
+    return {};
+}
+
+namespace {
+
+/// Returns whether switches choose among ports.
+bool chooses(const SimulationOptions& options) {
+    return options.roce ? options.roce->ecmp != RoceOptions::Ecmp::kTables : options.hosts.adaptive;
+}
+
+/// Sets the options of hosts and links for Ethernet.
+void use_roce(SimulationOptions& options) {
+    using Ecmp = RoceOptions::Ecmp;
+    using Spread = EthernetRules::Spread;
+    RoceOptions& roce = *options.roce;
+    options.hosts.roce = roce.hosts;
+    options.hosts.roce->by_connection = roce.ecmp == Ecmp::kConnection;
+    options.hosts.header_bytes = kRoceHeaderBytes;
+    options.hosts.ack_bytes = kRoceAckBytes;
+    roce.links.spread = roce.ecmp == Ecmp::kSpray  ? Spread::kPackets
+                        : roce.ecmp == Ecmp::kLoad ? Spread::kLoad
+                                                   : Spread::kFlows;
+}
+
+std::expected<void, topo::Error> check_subnets(const SimulationOptions& options) {
+    if (options.sl_max != 0 ||
+        (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross)) {
+        return std::unexpected(
+            topo::Error{"routers between subnets take service levels 0 and 1 with a data VL each: "
+                        "leave out sl and data_vls, or take one subnet"});
+    }
+    if (options.roce) {
+        return std::unexpected(
+            topo::Error{"routers between subnets forward InfiniBand: take link_layer "
+                        "\"infiniband\", or one subnet"});
+    }
+    return {};
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<std::string> engines_of(const Routed& routed) {
+    std::vector<std::string> engines;
+    for (std::uint16_t subnet = 0; subnet < routed.subnets(); ++subnet) {
+        engines.push_back(routed.tables_in(SubnetId{subnet}).engine);
+    }
+    return engines;
+}
+
+}  // namespace
+
+struct Simulation::State {
+    State(Routed routed, SimulationOptions wanted)
+        : options(std::move(wanted)),
+          engine(routed.engine_names()),
+          engines(engines_of(routed)),
+          fabric(std::move(routed), options.plant, 0, options.hosts),
+          changes(plan_changes(options.failures, options.repair_ps)),
+          looks(fabric.net().port_count()) {}
+
+    void configure();
+    void find_routers();
+    std::expected<void, topo::Error> check_pauses() const;
+    void refuse();
+    void settle();
+    void apply(const Change& change);
+    void repair();
+    bool connected(std::uint32_t end) const {
+        return net().connected(net().port_of(fabric.node(end), 1));
+    }
+    /// Returns whether both ends have a cable and, between subnets, a router leads from one to the
+    /// other.
+    bool joined(std::uint32_t from, std::uint32_t to) const {
+        return connected(from) && connected(to) &&
+               (routers == nullptr || !routers->apart(fabric.port(from), fabric.port(to)) ||
+                routers->crossing(fabric.port(from), fabric.port(to)));
+    }
+    const Engine& net() const { return fabric.net(); }
+
+    SimulationOptions options;
+    std::string engine;                ///< Routing engines, as text for users.
+    std::vector<std::string> engines;  ///< Routing engines by subnet.
+    Fabric<MessageHosts> fabric;
+    MessageListener* listener = nullptr;
+    struct Refused {
+        std::uint64_t tag;
+        TimePs at;
+    };
+    std::vector<Refused> refused;  ///< Messages between ends that are not joined().
+    std::vector<Change> changes;
+    std::size_t changed = 0;
+    std::vector<std::string> notes;
+    std::unique_ptr<Routers> routers;  ///< Null if there is one subnet.
+    Looks looks;
+    TimePs settled_at = 0;
+    bool settled = false;
+};
+
+void Simulation::State::configure() {
+    if (options.hosts.adaptive) {
+        SOFTIB_CHECK(fabric.use_adaptive_routing());
+    }
+    auto& net = fabric.net();
+    if (fabric.subnets() > 1) {
+        find_routers();
+        net.use_routers(routers.get(), &fabric.ends());
+        fabric.ends().set_routers(routers.get());
+    }
+    if (options.roce) {
+        net.use_ethernet(options.roce->links);
+    } else if (options.congestion) {
+        manage_congestion(
+            net, fabric.topology(), *options.congestion, [](std::uint32_t node) { return node; },
+            [&](std::uint32_t port, const link::InjectionControl& control) {
+                fabric.ends().control_congestion(port, control);
+            });
+    }
+    for (std::uint32_t end = 0; options.hosts.pcie_block_ps != 0 && end < fabric.host_count();
+         ++end) {
+        if (connected(end)) {
+            net.set_slow(fabric.port(end), options.hosts.pcie_block_ps);
+        }
+    }
+    fabric.forget_forwarding();  // The plant has the tables.
+    const sw::WaitingLimits limits{options.plant.lifetime, options.plant.hoq_life};
+    if (!options.roce && changes.empty() && !limits.any()) {
+        net.use_windows();
+    }
+}
+
+/// Finds the routers that have cables, as the SA of each subnet would.
+void Simulation::State::find_routers() {
+    Routers found(fabric.topology(), fabric.lids(), net(), options.plant.data_vls);
+    if (routers == nullptr) {
+        routers = std::make_unique<Routers>(std::move(found));
+    } else {
+        *routers = std::move(found);  // In place, since engine and hosts point to them.
+    }
+}
+
+/// Returns an error if a switch's buffer has no room for what may come after the switch tells its
+/// senders to pause.
+std::expected<void, topo::Error> Simulation::State::check_pauses() const {
+    if (!options.roce || !options.roce->links.lossless) {
+        return {};
+    }
+    for (std::uint32_t node = 0; node < net().node_count(); ++node) {
+        const std::uint64_t needed = net().is_switch(node) ? net().pause_bytes(node) : 0;
+        if (needed > options.roce->links.buffer_bytes) {
+            return std::unexpected(topo::Error{fmt::format(
+                "{} needs {} bytes of buffer to pause its senders without loss (XOFF and headroom "
+                "of every port and lane) and has {}: take a larger --switch-buffer, a smaller "
+                "--pfc-xoff, or --pfc off",
+                fabric.topology().nodes[node].name, needed, options.roce->links.buffer_bytes)});
+        }
+    }
+    return {};
+}
+
+/// Tells of messages that could not begin. The listener may send further ones of the same kind
+/// then.
+void Simulation::State::refuse() {
+    for (std::size_t i = 0; i < refused.size(); ++i) {
+        if (listener != nullptr) {
+            const Refused each = refused[i];
+            listener->handle_message(each.tag, MessageEvent::kFailed,
+                                     std::max(each.at, net().now()));
+        }
+    }
+    refused.clear();
+}
+
+/// Calls settle_credits() twice a second of virtual time while credits or packets move, which is
+/// often enough for lanes.
+void Simulation::State::settle() {
+    constexpr TimePs kEvery = 500'000'000'000;
+    const bool rests = settled && net().packets_inside() == 0;
+    if (!rests && net().now() - settled_at >= kEvery) {
+        settled = fabric.net().settle_credits();
+        settled_at = net().now();
+    }
+}
+
+void Simulation::State::apply(const Change& change) {
+    if (change.repair) {
+        repair();
+        return;
+    }
+    auto& net = fabric.net();
+    if (change.what.port == 0) {
+        net.set_node(change.what.node, false);
+    } else if (const std::uint32_t port = net.port_of(change.what.node, change.what.port);
+               net.connected(port)) {
+        net.set_link(port, false);
+    }
+    fabric.take_out(change.what);
+    net.run(net.now());  // So that the ends hear of packets that were dropped.
+}
+
+void Simulation::State::repair() {
+    auto routed = repair_routes(fabric.topology(),
+                                {.data_vls = options.plant.data_vls,
+                                 .adaptive = options.hosts.adaptive,
+                                 .misses_choice = options.hosts.adaptive && !options.roce},
+                                engines, notes);
+    if (!routed) {
+        return;
+    }
+    engine = routed->engine_names();
+    fabric.change_routes(*std::move(routed));
+    if (routers != nullptr) {
+        find_routers();
+    }
+    if (options.hosts.adaptive) {
+        fabric.use_adaptive_routing();
+    }
+    fabric.forget_forwarding();
+}
+
+Simulation::Simulation(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&&) noexcept = default;
+Simulation::~Simulation() = default;
+
+std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
+                                                          const SimulationOptions& options) {
+    bool damaged = false;
+    for (const Failure& failure : options.failures) {
+        if (failure.at == 0) {
+            take_out(fabric, failure.what);
+            damaged = true;
+        }
+    }
+    const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
+    const std::uint8_t offered =
+        options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
+    std::vector<std::string> notes;
+    std::vector<std::string> engines(topo::subnet_count(fabric), options.engine);
+    auto routed =
+        damaged ? Routed::repair(fabric, engines, offered, options.hosts.adaptive, notes)
+                : Routed::make(std::move(fabric), options.engine, offered, options.hosts.adaptive);
+    if (!routed) {
+        return std::unexpected(routed.error());
+    }
+    const bool several = routed->subnets() > 1;
+    if (several) {
+        if (auto checked = check_subnets(options); !checked) {
+            return std::unexpected(checked.error());
+        }
+    }
+    if (options.roce) {
+        if (chooses(options) && !routed->has_choice() &&
+            routed->topology.count(topo::NodeKind::kSwitch) > 1) {
+            notes.push_back(
+                fmt::format("the routes of {} leave switches no choice: each pair of "
+                            "hosts has one way, whatever ECMP says",
+                            routed->tables.engine));
+        }
+    } else if (options.hosts.adaptive && !routed->has_choice()) {
+        return std::unexpected(topo::Error{
+            fmt::format("the routes of {} leave switches no choice, so there is nothing to adapt: "
+                        "take another engine, or leave adaptive routing out",
+                        routed->tables.engine)});
+    }
+    const std::uint8_t lanes =
+        options.plant.data_vls != 0
+            ? options.plant.data_vls
+            : std::max({routed->tables.vls, levels, several ? kLevelsAcross : std::uint8_t{1}});
+    return StartingRoutes{*std::move(routed), lanes, std::move(notes)};
+}
+
+std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
+                                                        const SimulationOptions& options) {
+    if (auto checked = check_options(options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    auto start = route_at_start(std::move(fabric), options);
+    if (!start) {
+        return std::unexpected(start.error());
+    }
+    SimulationOptions chosen = options;
+    chosen.plant.data_vls = start->data_vls;
+    if (start->routed.subnets() > 1) {
+        chosen.plant.lid_max = std::ranges::max(start->routed.lids).value;
+    }
+    chosen.hosts.news_ps = options.plant.cable_ps;
+    chosen.hosts.adaptive = chooses(options) && start->routed.has_choice();
+    if (options.roce) {
+        use_roce(chosen);
+    }
+    auto state = std::make_unique<State>(std::move(start->routed), std::move(chosen));
+    state->configure();
+    if (auto checked = state->check_pauses(); !checked) {
+        return std::unexpected(checked.error());
+    }
+    state->notes = std::move(start->notes);
+    return Simulation(std::move(state));
+}
+
+std::uint32_t Simulation::end_count() const {
+    return state_->fabric.host_count();
+}
+
+TimePs Simulation::now() const {
+    return state_->net().now();
+}
+
+void Simulation::send(const Message& message, TimePs at) {
+    State& state = *state_;
+    SOFTIB_CHECK(message.from < end_count() && message.to < end_count());
+    if (!state.joined(message.from, message.to)) {
+        state.refused.push_back({message.tag, at});
+        return;
+    }
+    const Fabric<MessageHosts>& fabric = state.fabric;
+    const bool routes_decide = !fabric.tables().sls.uniform() || !fabric.tables().sl_to_vl.empty();
+    state.fabric.ends().post(
+        state.fabric.net(),
+        {.port = state.net().port_of(fabric.node(message.from), 1),
+         .to_port = state.net().port_of(fabric.node(message.to), 1),
+         .source = fabric.lid(message.from),
+         .destination = fabric.lid(message.to),
+         .bytes = message.bytes,
+         .tag = message.tag,
+         .connection = message.connection,
+         .sl = routes_decide ? fabric.sl(message.from, message.to) : message.sl},
+        at);
+}
+
+void Simulation::set_listener(MessageListener* listener) {
+    state_->listener = listener;
+    state_->fabric.ends().set_listener(listener);
+}
+
+bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
+    State& state = *state_;
+    auto& net = state.fabric.net();
+    while (events_max != 0) {
+        state.refuse();
+        const bool change_due =
+            state.changed < state.changes.size() && state.changes[state.changed].at <= until;
+        if (net.idle() && !(change_due && unfinished() != 0)) {
+            return true;
+        }
+        const TimePs change_at = change_due ? state.changes[state.changed].at : kNever;
+        const TimePs target = std::min({until, state.looks.next(), change_at});
+        const std::uint64_t before = net.stats().events;
+        const bool reached = net.run_some(target, events_max);
+        const std::uint64_t done = net.stats().events - before;
+        events_max -= static_cast<std::uint32_t>(std::min<std::uint64_t>(done, events_max));
+        if (!reached) {
+            return false;
+        }
+        if (target == state.looks.next()) {
+            state.looks.look_if_worth(net, net.stats().hops, net.port_count());
+            state.settle();
+        }
+        if (target == change_at) {
+            state.apply(state.changes[state.changed++]);
+        }
+        if (target == until) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Simulation::idle() const {
+    return state_->net().idle();
+}
+
+ModelStats Simulation::stats() const {
+    return stats_of(state_->net(), state_->fabric.ends());
+}
+
+std::uint64_t Simulation::events() const {
+    return state_->net().stats().events;
+}
+
+std::uint64_t Simulation::packets_delivered() const {
+    return state_->net().stats().delivered;
+}
+
+std::vector<LinkLoad> Simulation::links() const {
+    const Engine& net = state_->net();
+    std::vector<LinkLoad> links;
+    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
+        if (!net.connected(port) || net.peer(port) == port) {
+            continue;
+        }
+        const std::uint32_t peer = net.peer(port);
+        links.push_back(load_of(net, port, state_->looks));
+        links.back().at = {net.node_of(port), net.number_of(port)};
+        links.back().peer = {net.node_of(peer), net.number_of(peer)};
+    }
+    return links;
+}
+
+std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
+    const Engine& net = state_->net();
+    const Fabric<MessageHosts>& fabric = state_->fabric;
+    const Routers* const routers = state_->routers.get();
+    const std::uint32_t target = fabric.node(to);
+    const std::uint32_t end = net.port_of(target, 1);
+    std::uint32_t node = fabric.node(from);
+    std::uint8_t port = 1;
+    Lid lid = fabric.lid(to);
+    router::Addressed packet{.hop_lmt = kHopLimit};
+    if (routers != nullptr && routers->apart(fabric.port(from), end)) {
+        lid = routers->gateway(fabric.port(from), end);
+        packet.dgid = routers->gid(end);
+    }
+    std::vector<Hop> hops;
+    const bool hashed =
+        state_->options.roce && state_->options.roce->ecmp == RoceOptions::Ecmp::kFiveTuple;
+    while (node != target) {
+        // Tables may lead in a circle.
+        if (port == kNoPath || port == 0 || hops.size() > net.node_count() ||
+            !net.connected(net.port_of(node, port))) {
+            return {};
+        }
+        hops.push_back({node, port});
+        node = net.node_of(net.peer(net.port_of(node, port)));
+        if (net.is_switch(node)) {
+            port = hashed ? net.hashed_route(node, fabric.lid(from), lid, MessageHosts::kTagged)
+                          : net.route(node, lid);
+        } else if (node != target) {
+            std::uint32_t leg = kNone;
+            const auto onward = routers == nullptr
+                                    ? std::unexpected(router::Refusal::kNoRoute)
+                                    : routers->forward(net.port_of(node, 1), packet, leg);
+            if (!onward) {
+                return {};
+            }
+            node = net.node_of(leg);
+            port = 1;
+            lid = onward->dlid;
+            packet.hop_lmt = onward->hop_lmt;
+            packet.sl = onward->sl;
+        }
+    }
+    return hops;
+}
+
+const topo::Fabric& Simulation::fabric() const {
+    return state_->fabric.topology();
+}
+
+const std::string& Simulation::engine() const {
+    return state_->engine;
+}
+
+std::uint8_t Simulation::data_vls() const {
+    return state_->options.plant.data_vls;
+}
+
+std::uint64_t Simulation::unfinished() const {
+    return state_->fabric.ends().unfinished();
+}
+
+const std::vector<std::string>& Simulation::notes() const {
+    return state_->notes;
+}
+
+std::vector<std::string> Simulation::check() const {
+    const Inspector inspector(state_->net());
+    std::vector<std::string> found = inspector.check_counters();
+    if (!state_->options.roce) {
+        std::ranges::move(inspector.check_credits(), std::back_inserter(found));
+    }
+    if (const Deadlock stuck = inspector.find_deadlock(); stuck.any()) {
+        found.push_back(stuck.text);
+    }
+    return found;
+}
+
+std::size_t Simulation::bytes() const {
+    return state_->net().bytes() + state_->fabric.ends().bytes();
+}
+
+}  // namespace softib::net
