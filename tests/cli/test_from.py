@@ -104,6 +104,16 @@ Ca\t1 "H-0000000000000060"\t\t# "node6 mlx5_0"
         self.ok("up")
         self.assertEqual(self.json("topo"), before)
 
+    def test_cable_from_a_switch_to_itself_is_no_route(self):
+        cable = ('[4]\t"S-0000000000000050"[5]\t\t# "MF0;leaf1:MQM8700/U1" lid 9 4xHDR\n'
+                 '[5]\t"S-0000000000000050"[4]\t\t# "MF0;leaf1:MQM8700/U1" lid 9 4xHDR\n')
+        path = self.folder / "loop.net"
+        path.write_text(DUMP.replace("4xFDR10\n\nvendid", f"4xFDR10\n{cable}\nvendid", 1))
+        self.ok("up", "--from", str(path))
+        seen = self.json("routes", "check")
+        self.assertEqual((seen["ok"], seen["pairs"], seen["links"]), (True, 12, 0))
+        self.ok("routes", "dump", str(self.folder / "routes"))
+
     def test_command_runs_on_a_private_copy(self):
         self.assertEqual(self.ok("run", "--from", self.dump, "--", "printenv", "SOFTIB_HOST"),
                          "node1\n")

@@ -24,6 +24,9 @@ std::uint32_t GraphBuilder::add_switch(Guid guid) {
 
 void GraphBuilder::add_cable(std::uint32_t a, std::uint8_t port_a, std::uint32_t b,
                              std::uint8_t port_b) {
+    if (a == b) {
+        return;
+    }
     cables_.push_back({a, b, port_a, port_b});
     cables_.push_back({b, a, port_b, port_a});
 }
@@ -39,12 +42,6 @@ std::expected<void, Error> GraphBuilder::check_cables() const {
             return std::unexpected(
                 Error{fmt::format("{}: a cable at port {}: cable ports 1 to {}",
                                   to_string(guids_[cable.from]), cable.port, kPortMax)});
-        }
-        if (cable.from == cable.to) {
-            return std::unexpected(
-                Error{fmt::format("{}: a cable from port {} to port {} of the same switch carries "
-                                  "nothing: leave it out",
-                                  to_string(guids_[cable.from]), cable.port, cable.peer_port)});
         }
     }
     return {};

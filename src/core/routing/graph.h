@@ -118,6 +118,8 @@ class Graph {
 class GraphBuilder {
   public:
     std::uint32_t add_switch(Guid guid);
+    /// Adds a cable between two switches. A cable from a switch to itself is left out, since no
+    /// route uses it.
     void add_cable(std::uint32_t a, std::uint8_t port_a, std::uint32_t b, std::uint8_t port_b);
     void add_target(const Target& target) { targets_.push_back(target); }
     std::expected<Graph, Error> build();

@@ -112,7 +112,6 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoSuchSwitch", [](GraphBuilder& b) { b.add_cable(0, 7, 2, 1); }, "add the switch"},
         Mistake{"PortZero", [](GraphBuilder& b) { b.add_cable(0, 0, 1, 7); }, "ports 1 to 254"},
         Mistake{"PortTwice", [](GraphBuilder& b) { b.add_cable(0, 3, 1, 7); }, "two cables"},
-        Mistake{"ToItself", [](GraphBuilder& b) { b.add_cable(0, 7, 0, 8); }, "leave it out"},
         Mistake{"LidTwice",
                 [](GraphBuilder& b) { b.add_target({.guid = Guid{3}, .lid = Lid{6}, .at = 1}); },
                 "give each its own"},
@@ -128,6 +127,17 @@ INSTANTIATE_TEST_SUITE_P(
                 [](GraphBuilder& b) { b.add_target({.guid = Guid{3}, .lid = Lid{9}, .at = 2}); },
                 "a switch that was added"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Graph, CableFromASwitchToItselfIsNoLink) {
+    GraphBuilder builder = small();
+    const std::size_t links = builder.build()->links().size();
+    builder.add_cable(0, 7, 0, 8);
+    const auto graph = builder.build();
+    ASSERT_TRUE(graph) << graph.error().message;
+    EXPECT_EQ(graph->links().size(), links);
+    EXPECT_EQ(graph->link_at(0, 7), kNone);
+    EXPECT_EQ(graph->link_at(0, 8), kNone);
+}
 
 TEST(GraphOfFabric, HcasHaveTheLowLidsInNodeOrder) {
     const topo::Fabric fabric = make_fabric({.shape = topo::Shape::kFatTree, .hosts = 5});
