@@ -125,13 +125,12 @@ class Engine : public Plant {
     /// Sets the VL arbitration table of a port, at any time: lanes that were in no list before may
     /// send now.
     void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
-    /// Sets a timer of a port: the ends are told `what` at `at`.
-    void set_timer(std::uint32_t port, TimePs at, std::uint32_t what) {
-        queue_.push(at, port, EventKind::kTimer, kNone, what);
+    /// Sets a timer of a port: the ends are given `word` at `at`. Timers of one port and moment
+    /// come in the order of their words.
+    void set_timer(std::uint32_t port, TimePs at, std::uint32_t word) {
+        set_timer(port, at, word, word);
     }
-
-    /// Sets a timer that hands `word` to ends with kOrdersTimers. Timers of one port and moment
-    /// come in the order of `order`.
+    /// Sets a timer as above, but timers of one port and moment come in the order of `order`.
     void set_timer(std::uint32_t port, TimePs at, std::uint32_t order, std::uint32_t word) {
         queue_.push(at, port, EventKind::kTimer, word, order);
     }
@@ -209,9 +208,9 @@ class Engine : public Plant {
     void use_routers(const Routers* routers, const GidReader* reader);
 
     /// Handles the events of switches by windows (window_queue.h) from now on, if all cables take
-    /// at least `window_min`: shorter windows hold too few events to pay. This changes no result as long as nothing is dropped; senders are
-    /// told of losses in another order. Must be called before anything is sent. Not for Ethernet,
-    /// nor where ends at switches act on each other.
+    /// at least `window_min`: shorter windows hold too few events to pay. This changes no result as
+    /// long as nothing is dropped; senders are told of losses in another order. Must be called
+    /// before anything is sent. Not for Ethernet, nor where ends at switches act on each other.
     void use_windows(TimePs window_min = 400'000);
 
     /// Takes in all credits that have come back. Lanes tell times apart by their low bits, so a

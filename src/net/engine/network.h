@@ -1,37 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// An engine together with its ends: HCA ports, and port 0 of switches (their agents). The
-// template's argument is a type that handles the ends. The network calls its functions:
-//   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
-//   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
-//   void timer(Network&, port, what)              a timer has run out. `what` is that of
-//   set_timer();
-//                                                 for a type with kOrdersTimers it is `word`
-//   (optional) void copied(Network&, const Packet&, more)    a switch has made `more` copies of a
-//                                                 packet with a tag
-//   (optional) void dropped(Network&, const Packet&, at)     a packet with a tag was dropped at
-//   time
-//                                                 `at`, which may be left out
-//   (optional) void fetch(const Packet&)          a packet will be delivered soon: prefetches
-//   memory (optional) void tapped(Network&, port, const Packet&)    a packet with a tag came in at
-//   a tapped
-//                                                 port
-//   (optional) void refused(Network&, port, inbound, const Packet&)   a guard drops a packet
-// These functions may call inject() and set_timer().
+// An engine together with its ends (ends.h), whose type is the template's argument: the network
+// lets the engine work and tells the ends what has happened.
 
 #include <cstdint>
 
+#include "net/engine/ends.h"
 #include "net/engine/engine.h"
 
 namespace softib::net {
 
-template <typename Ends>
+template <typename E>
 class Network : public Engine {
+    static_assert(Ends<E>, "the compiler's notes name the function that is missing; see ends.h");
+
   public:
     /// `width`: a bucket of the event queue is 2^width ps wide; 0: the engine chooses. It changes
     /// no result.
-    Network(const topo::Fabric& fabric, const PlantConfig& config, Ends& ends, unsigned width = 0)
+    Network(const topo::Fabric& fabric, const PlantConfig& config, E& ends, unsigned width = 0)
         : Engine(fabric, config, width), ends_(ends) {}
 
     /// Handles all events up to `until`, and sets now() to it. Without `until`: handles events
@@ -126,7 +113,7 @@ class Network : public Engine {
         if (!look()) {
             return;
         }
-        if constexpr (requires { ends_.fetch(packets_[0]); }) {
+        if constexpr (Hears<E, hears::kFetch>) {
             for (const std::uint32_t index : coming_) {
                 ends_.fetch(packets_[index]);
             }
@@ -135,11 +122,7 @@ class Network : public Engine {
     void handle_one(const Event& event) {
         if (event.kind() == EventKind::kTimer) {
             ++stats_.events;
-            if constexpr (requires { Ends::kOrdersTimers; }) {
-                ends_.timer(*this, event.link(), event.packet);
-            } else {
-                ends_.timer(*this, event.link(), event.extra);
-            }
+            ends_.timer(*this, event.link(), event.packet);
             return;
         }
         handle(event);
@@ -153,15 +136,13 @@ class Network : public Engine {
     }
     void tell_watchers() {
         for (const Tapped& tapped : tapped_) {
-            if constexpr (requires { ends_.tapped(*this, tapped.port, tapped.packet); }) {
+            if constexpr (Hears<E, hears::kTapped>) {
                 ends_.tapped(*this, tapped.port, tapped.packet);
             }
         }
         tapped_.clear();
         for (const Refused& refused : refused_) {
-            if constexpr (requires {
-                              ends_.refused(*this, refused.port, refused.inbound, refused.packet);
-                          }) {
+            if constexpr (Hears<E, hears::kRefused>) {
                 ends_.refused(*this, refused.port, refused.inbound, refused.packet);
             }
         }
@@ -177,22 +158,20 @@ class Network : public Engine {
         while (!copied_.empty()) {
             const Copied copied = copied_.back();
             copied_.pop_back();
-            if constexpr (requires { ends_.copied(*this, copied.packet, copied.more); }) {
+            if constexpr (Hears<E, hears::kCopied>) {
                 ends_.copied(*this, copied.packet, copied.more);
             }
         }
         while (!dropped_.empty()) {
             const Dropped dropped = dropped_.back();
             dropped_.pop_back();
-            if constexpr (requires { ends_.dropped(*this, dropped.packet, dropped.at); }) {
+            if constexpr (Hears<E, hears::kDropped>) {
                 ends_.dropped(*this, dropped.packet, dropped.at);
-            } else if constexpr (requires { ends_.dropped(*this, dropped.packet); }) {
-                ends_.dropped(*this, dropped.packet);
             }
         }
     }
 
-    Ends& ends_;
+    E& ends_;
 };
 
 }  // namespace softib::net

@@ -86,6 +86,8 @@ class MessageHosts : public GidReader {
     /// Sets the congestion control that a manager wrote into a port: messages of this port slow
     /// down by it when they hear that they cause congestion.
     void control_congestion(std::uint32_t port, const link::InjectionControl& control);
+    /// Returns the P_Key of every packet: messages have the default one.
+    PKey pkey_of(const Packet&) const { return kPKeyDefaultFull; }
     /// Sends packets between subnets to a router, with a GRH. `routers` must outlive the hosts.
     void set_routers(const Routers* routers) { routers_ = routers; }
     Gid dgid_of(const Packet& packet) const override;
@@ -97,16 +99,15 @@ class MessageHosts : public GidReader {
     const Stats& stats() const { return stats_; }
     std::size_t bytes() const;
 
-    // Called by the network (network.h).
+    // Called by the network (ends.h). timer() gets the word of a timer; timers of one port and
+    // moment come in the order in which they were set.
+    static constexpr unsigned kHears = hears::kDropped | hears::kFetch;
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     /// Prefetches the record that deliver() will read.
     void fetch(const Packet& packet) const;
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
     void dropped(Engine& net, const Packet& packet, TimePs at);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
-    /// timer() gets the word of a timer; timers of one port and moment come in the order in which
-    /// they were set.
-    static constexpr bool kOrdersTimers = true;
 
     // message_parts.cc: hosts in one part of a fabric (net/sim/partition.h). A message whose ends
     // are in two parts has a record in each; packets name it by its number at the sender. Hosts of
@@ -375,5 +376,6 @@ class MessageHosts : public GidReader {
     std::vector<Closed> closed_;
     std::vector<News> news_out_;
 };
+static_assert(Ends<MessageHosts>);
 
 }  // namespace softib::net

@@ -37,6 +37,11 @@ hca::Payload TransportHosts::Body::payload() const {
     return all;
 }
 
+TransportHosts::Hooks& TransportHosts::none() {
+    static Hooks none;
+    return none;
+}
+
 void TransportHosts::attach(std::uint32_t port, hca::Hca& hca) {
     hosts_.resize(std::max<std::size_t>(hosts_.size(), port + std::size_t{1}));
     hosts_[port].hca = &hca;
@@ -46,7 +51,7 @@ void TransportHosts::pump(Engine& net, std::uint32_t port) {
     Host& host = hosts_[port];
     hca::Transmit transmit;
     for (std::uint16_t levels = free_levels(net, port, host);
-         levels != 0 && host.hca->poll_transmit(transmit, now_ns(net), levels);
+         levels != 0 && host.hca->poll_transmit(transmit, hooks_.now_ns(net), levels);
          levels = free_levels(net, port, host)) {
         send(net, port, host, transmit);
     }
@@ -96,9 +101,9 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
 }
 
 void TransportHosts::give(Engine& net, std::uint32_t port, const Body& body) {
-    before_packet(port, body.headers);
-    hosts_[port].hca->handle_packet(body.headers, body.payload(), now_ns(net));
-    after_packet(port, body.headers);
+    hooks_.before_packet(port, body.headers);
+    hosts_[port].hca->handle_packet(body.headers, body.payload(), hooks_.now_ns(net));
+    hooks_.after_packet(port, body.headers);
 }
 
 void TransportHosts::control_congestion(std::uint32_t port, const link::InjectionControl& control) {
@@ -130,7 +135,8 @@ void TransportHosts::slow_down(Engine& net, std::uint32_t port, Host& host, cons
     const TimePs delay =
         flow->second.delay(host.control->rules[packet.sl], host.control->table, takes, net.now());
     if (delay != 0) {
-        host.hca->hold(source, now_ns(net) + (takes + delay + link::kPsPerNs - 1) / link::kPsPerNs);
+        host.hca->hold(source,
+                       hooks_.now_ns(net) + (takes + delay + link::kPsPerNs - 1) / link::kPsPerNs);
     }
 }
 
@@ -286,7 +292,7 @@ void TransportHosts::copied(Engine&, const Packet& packet, std::uint32_t more) {
     bodies_[packet.body].uses += more;
 }
 
-void TransportHosts::dropped(Engine& net, const Packet& packet) {
+void TransportHosts::dropped(Engine& net, const Packet& packet, TimePs) {
     const Body& body = bodies_[packet.body];
     const bool never_left = !body.left && !body.raw;
     const std::uint32_t port = body.port;
@@ -303,15 +309,16 @@ void TransportHosts::timer(Engine& net, std::uint32_t port, std::uint32_t) {
     if (host.armed_at <= net.now()) {
         host.armed_at = kNever;
     }
-    host.hca->handle_timeout(now_ns(net));
+    host.hca->handle_timeout(hooks_.now_ns(net));
     pump(net, port);
 }
 
-/// Does not cancel timers: one that is not needed any more finds nothing to do.
+/// Sets a timer for the next_timeout_ns() of a port's HCA, at which the HCA is told the time. Does
+/// not cancel timers: one that is not needed any more finds nothing to do.
 void TransportHosts::arm(Engine& net, std::uint32_t port) {
     Host& host = hosts_[port];
     const std::uint64_t due_ns = host.hca->next_timeout_ns();
-    if (due_ns == hca::kNever) {
+    if (due_ns == hca::kNever || hooks_.tells_time(port, due_ns)) {
         return;
     }
     const TimePs at = std::max<TimePs>(net.now() + 1, due_ns * link::kPsPerNs);

@@ -21,7 +21,24 @@ namespace softib::net {
 
 class TransportHosts {
   public:
-    virtual ~TransportHosts() = default;
+    /// What the owner of the hosts may add to them.
+    class Hooks {
+      public:
+        virtual ~Hooks() = default;
+        /// Returns the time of the transports: the network's, unless the owner has another.
+        virtual std::uint64_t now_ns(const Engine& net) const { return net.now() / link::kPsPerNs; }
+        /// Called when the HCA of a port must be told the time at `due_ns`. Returns whether the
+        /// owner will do so; otherwise a timer of the network does.
+        virtual bool tells_time(std::uint32_t /*port*/, std::uint64_t /*due_ns*/) { return false; }
+        /// Called before the HCA of a port is given a packet.
+        virtual void before_packet(std::uint32_t /*port*/, const wire::PacketHeaders&) {}
+        /// Called after the HCA of a port was given a packet.
+        virtual void after_packet(std::uint32_t /*port*/, const wire::PacketHeaders&) {}
+    };
+
+    TransportHosts() : TransportHosts(none()) {}
+    /// `hooks` must outlive the hosts.
+    explicit TransportHosts(Hooks& hooks) : hooks_(hooks) {}
 
     /// Puts an HCA at a port, at most one for each port. The HCA must outlive the network.
     void attach(std::uint32_t port, hca::Hca& hca);
@@ -49,12 +66,13 @@ class TransportHosts {
     /// Returns the P_Key of a packet in the network.
     PKey pkey_of(const Packet& packet) const { return body(packet).headers.bth.p_key; }
 
-    // Called by the network (network.h).
+    // Called by the network (ends.h), or by an owner that is its ends itself.
+    static constexpr unsigned kHears = hears::kCopied | hears::kDropped;
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
     void copied(Engine& net, const Packet& packet, std::uint32_t more);
-    void dropped(Engine& net, const Packet& packet);
+    void dropped(Engine& net, const Packet& packet, TimePs at);
 
     /// What the hosts keep of a packet while it is in the network.
     struct Body {
@@ -82,20 +100,10 @@ class TransportHosts {
     /// and those of send_bytes() whose CRCs are right but whose headers no transport knows.
     std::uint64_t unknown() const { return unknown_; }
 
-  protected:
-    static constexpr std::uint32_t kBodyBytes = 4096;
-
-    /// Returns the time of the transports: the network's, unless a subclass has another.
-    virtual std::uint64_t now_ns(const Engine& net) const { return net.now() / link::kPsPerNs; }
-    /// Sets a timer for the next_timeout_ns() of a port's HCA, at which the HCA is told the time.
-    virtual void arm(Engine& net, std::uint32_t port);
-    /// Called before the HCA of a port is given a packet.
-    virtual void before_packet(std::uint32_t, const wire::PacketHeaders&) {}
-    /// Called after the HCA of a port was given a packet.
-    virtual void after_packet(std::uint32_t, const wire::PacketHeaders&) {}
-
-    /// Notes that a packet with this body is gone, and frees the body if it was the last.
-    void let_go(std::uint32_t body);
+    /// Takes a packet from the network in place of deliver(): frees its body, and gives it to no
+    /// HCA.
+    void let_go(const Packet& packet) { let_go(packet.body); }
+    /// Returns the HCA at a port; nullptr if none was attached.
     hca::Hca* hca_at(std::uint32_t port) const {
         return port < hosts_.size() ? hosts_[port].hca : nullptr;
     }
@@ -109,6 +117,10 @@ class TransportHosts {
         /// By QPN: queue pairs that got a BECN.
         std::unordered_map<std::uint32_t, link::Injection> flows;
     };
+    static constexpr std::uint32_t kBodyBytes = 4096;
+
+    /// Returns hooks that add nothing; they have no state.
+    static Hooks& none();
     static std::uint16_t free_levels(const Engine& net, std::uint32_t port, const Host& host);
     static void free_lane(Host& host, const Packet& packet) {
         host.busy = static_cast<std::uint16_t>(host.busy & ~(1U << packet.vl));
@@ -117,14 +129,19 @@ class TransportHosts {
     void give(Engine& net, std::uint32_t port, const Body& body);
     void hear_becns(Engine& net, Host& host);
     void slow_down(Engine& net, std::uint32_t port, Host& host, const Packet& packet);
+    void arm(Engine& net, std::uint32_t port);
+    /// Notes that a packet with this body is gone, and frees the body if it was the last.
+    void let_go(std::uint32_t body);
     std::uint32_t new_body(std::uint32_t port);
     std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
     static std::span<std::uint8_t> room_for(Body& body, std::uint32_t length);
 
+    Hooks& hooks_;
     std::vector<Host> hosts_;  ///< By port.
     std::deque<Body> bodies_;  ///< A deque, so that bodies stay where they are.
     std::vector<std::uint32_t> free_;
     std::uint64_t unknown_ = 0;
 };
+static_assert(Ends<TransportHosts>);
 
 }  // namespace softib::net

@@ -6,6 +6,7 @@
 // they manage. Nodes begin as at power-up: no LIDs, no routes, ports in Initialize. What a manager
 // writes into a node is what the plant then does.
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -96,24 +97,28 @@ class Management : public agent::CounterSource {
     std::uint64_t mads_ = 0;
 };
 
+/// Data traffic that can share a fabric with the management plane: ends that know the P_Keys of
+/// their packets and take what a congestion manager writes.
+template <typename D>
+concept ManagedData = Ends<D> && !Hears<D, hears::kTapped> && !Hears<D, hears::kRefused> &&
+                      requires(D& data, const Packet& packet, std::uint32_t port,
+                               const link::InjectionControl& control) {
+                          { data.pkey_of(packet) } -> std::same_as<PKey>;
+                          { data.control_congestion(port, control) } -> std::same_as<void>;
+                      };
+
 /// Ends of a network that have data traffic of some kind (`Data`) and the management plane.
-template <typename Data>
+template <ManagedData Data>
 class Managed : public Engine::KeyReader {
   public:
+    static constexpr unsigned kHears = hears::kCopied | hears::kDropped;
+
     template <typename... Arguments>
     Managed(const topo::Fabric& fabric, sm::ManagerConfig config, Arguments&&... arguments)
         : data(std::forward<Arguments>(arguments)...), management(fabric, std::move(config)) {}
 
-    /// Returns the P_Key of a packet; the default one if `Data` knows no P_Keys.
     PKey pkey_of(const Packet& packet) const override {
-        if (packet.tag == Management::kTag) {
-            return management.pkey_of(packet);
-        }
-        if constexpr (requires { data.pkey_of(packet); }) {
-            return data.pkey_of(packet);
-        } else {
-            return kPKeyDefaultFull;
-        }
+        return packet.tag == Management::kTag ? management.pkey_of(packet) : data.pkey_of(packet);
     }
     void start(Engine& engine) {
         engine.set_key_reader(this);
@@ -124,9 +129,7 @@ class Managed : public Engine::KeyReader {
         if (packet.tag == Management::kTag) {
             management.deliver(engine, port, packet);
             while (const auto written = management.poll_injection()) {
-                if constexpr (requires { data.control_congestion(port, written->control); }) {
-                    data.control_congestion(written->port, written->control);
-                }
+                data.control_congestion(written->port, written->control);
             }
         } else {
             data.deliver(engine, port, packet);
@@ -144,9 +147,8 @@ class Managed : public Engine::KeyReader {
             data.timer(engine, port, what);
         }
     }
-
     void copied(Engine& engine, const Packet& packet, std::uint32_t more) {
-        if constexpr (requires { data.copied(engine, packet, more); }) {
+        if constexpr (Hears<Data, hears::kCopied>) {
             if (packet.tag != Management::kTag) {
                 data.copied(engine, packet, more);
             }
@@ -155,10 +157,8 @@ class Managed : public Engine::KeyReader {
     void dropped(Engine& engine, const Packet& packet, TimePs at) {
         if (packet.tag == Management::kTag) {
             management.dropped(packet);
-        } else if constexpr (requires { data.dropped(engine, packet, at); }) {
+        } else if constexpr (Hears<Data, hears::kDropped>) {
             data.dropped(engine, packet, at);
-        } else if constexpr (requires { data.dropped(engine, packet); }) {
-            data.dropped(engine, packet);
         }
     }
 

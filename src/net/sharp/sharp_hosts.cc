@@ -28,13 +28,13 @@ void SharpHosts::add_node(std::uint32_t port, sharp::AggregationTables& tables,
     End& made = end(port);
     made.node = std::make_unique<AggregationHost>(tables);
     made.node->hca().set_port(at);
-    attach(port, made.node->hca());
+    hosts_.attach(port, made.node->hca());
 }
 
 bool SharpHosts::add_member(std::uint32_t port, const MemberInit& init) {
     End& made = end(port);
     made.member = std::make_unique<Member>(init);
-    attach(port, made.member->hca);
+    hosts_.attach(port, made.member->hca);
     return made.member->port.open(init.context);
 }
 
@@ -86,7 +86,7 @@ void SharpHosts::after_packet(std::uint32_t port, const wire::PacketHeaders&) {
 
 void SharpHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
     if (what != kSharpTimer) {
-        TransportHosts::timer(net, port, what);
+        hosts_.timer(net, port, what);
         return;
     }
     End& at = ends_[port];
@@ -97,7 +97,7 @@ void SharpHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
         at.node->transmit(at.due.front().second);
         at.due.pop_front();
     }
-    pump(net, port);
+    hosts_.pump(net, port);
 }
 
 }  // namespace softib::net

@@ -16,9 +16,11 @@
 
 namespace softib::net {
 
-class SharpHosts final : public TransportHosts {
+class SharpHosts final : private TransportHosts::Hooks {
   public:
-    explicit SharpHosts(TimePs node_ps) : node_ps_(node_ps) {}
+    explicit SharpHosts(TimePs node_ps) : hosts_(*this), node_ps_(node_ps) {}
+    SharpHosts(const SharpHosts&) = delete;
+    SharpHosts& operator=(const SharpHosts&) = delete;
 
     /// Sets the network, which must outlive the hosts. Must be called first.
     void join(Engine& net) { net_ = &net; }
@@ -44,8 +46,19 @@ class SharpHosts final : public TransportHosts {
     /// Returns whether a connection has given up, or a node has refused a packet.
     bool failed() const { return failed_; }
 
-    /// Handles a timer of a port; the network calls it.
+    // Called by the network (ends.h).
+    static constexpr unsigned kHears = TransportHosts::kHears;
+    void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
+        hosts_.deliver(net, port, packet);
+    }
+    void sent(Engine& net, std::uint32_t port, const Packet& packet) {
+        hosts_.sent(net, port, packet);
+    }
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
+    void copied(Engine& net, const Packet& packet, std::uint32_t more) {
+        hosts_.copied(net, packet, more);
+    }
+    void dropped(Engine& net, const Packet& packet, TimePs at) { hosts_.dropped(net, packet, at); }
 
   private:
     struct Member {
@@ -71,6 +84,7 @@ class SharpHosts final : public TransportHosts {
     void receive(Member& member);
     End& end(std::uint32_t port);
 
+    TransportHosts hosts_;
     TimePs node_ps_;
     Engine* net_ = nullptr;
     std::vector<End> ends_;  ///< Ends by port.
@@ -78,5 +92,6 @@ class SharpHosts final : public TransportHosts {
     TimePs last_done_ = 0;
     bool failed_ = false;
 };
+static_assert(Ends<SharpHosts>);
 
 }  // namespace softib::net

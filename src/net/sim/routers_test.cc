@@ -25,6 +25,7 @@ topo::Spec joined_trees(std::uint32_t hosts, std::uint32_t subnets, std::uint32_
 
 /// Ends that send single packets to any GID, and keep what comes.
 struct PlainEnds : GidReader {
+    static constexpr unsigned kHears = hears::kNothingElse;
     void deliver(Engine&, std::uint32_t port, const Packet& packet) {
         came.push_back({port, packet});
     }
@@ -39,6 +40,7 @@ struct PlainEnds : GidReader {
     };
     std::vector<Came> came;
 };
+static_assert(Ends<PlainEnds>);
 
 /// Two subnets and a router.
 struct TwoSubnets {

@@ -35,34 +35,48 @@ inline std::uint64_t refusals(const hca::Hca& hca) {
 }
 
 /// Hosts that know which packets must have no effect, and check that they have none.
-class WatchedHosts : public TransportHosts {
+class WatchedHosts {
   public:
     void attach(std::uint32_t port, hca::Hca& hca) {
         hcas_.resize(std::max<std::size_t>(hcas_.size(), port + std::size_t{1}));
         hcas_[port] = &hca;
-        TransportHosts::attach(port, hca);
+        hosts_.attach(port, hca);
     }
     void shoot(Engine& net, std::uint32_t port, const Bytes& bytes, bool refused) {
-        const std::uint32_t body = send_bytes(net, port, bytes);
+        const std::uint32_t body = hosts_.send_bytes(net, port, bytes);
         refused_.resize(std::max<std::size_t>(refused_.size(), body + std::size_t{1}));
         refused_[body] = refused ? 1 : 0;
         ++shot;
     }
+    void pump(Engine& net, std::uint32_t port) { hosts_.pump(net, port); }
+    std::size_t bodies() const { return hosts_.bodies(); }
+    std::uint64_t unknown() const { return hosts_.unknown(); }
+
+    static constexpr unsigned kHears = TransportHosts::kHears;
     void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
-        const bool raw = is_raw(packet);
+        const bool raw = hosts_.is_raw(packet);
         const bool refused = raw && refused_[packet.body] != 0;
         const std::uint64_t unknown_before = unknown();
         const hca::Hca* hca = port < hcas_.size() ? hcas_[port] : nullptr;
         const std::uint64_t before = hca != nullptr ? refusals(*hca) : 0;
-        TransportHosts::deliver(net, port, packet);
+        hosts_.deliver(net, port, packet);
         if (refused && unknown() == unknown_before) {
             accepted += refusals(*hca) != before + 1 ? 1U : 0U;
         }
         delivered += raw ? 1U : 0U;
     }
-    void dropped(Engine& net, const Packet& packet) {
-        gone += is_raw(packet) ? 1U : 0U;
-        TransportHosts::dropped(net, packet);
+    void sent(Engine& net, std::uint32_t port, const Packet& packet) {
+        hosts_.sent(net, port, packet);
+    }
+    void timer(Engine& net, std::uint32_t port, std::uint32_t what) {
+        hosts_.timer(net, port, what);
+    }
+    void copied(Engine& net, const Packet& packet, std::uint32_t more) {
+        hosts_.copied(net, packet, more);
+    }
+    void dropped(Engine& net, const Packet& packet, TimePs at) {
+        gone += hosts_.is_raw(packet) ? 1U : 0U;
+        hosts_.dropped(net, packet, at);
     }
 
     std::uint64_t shot = 0;
@@ -71,9 +85,11 @@ class WatchedHosts : public TransportHosts {
     std::uint64_t accepted = 0;
 
   private:
+    TransportHosts hosts_;
     std::vector<hca::Hca*> hcas_;
     std::vector<std::uint8_t> refused_;  ///< By body: the HCA must refuse it.
 };
+static_assert(Ends<WatchedHosts>);
 
 class Attack {
   public:

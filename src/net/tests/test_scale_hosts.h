@@ -83,6 +83,9 @@ class ScaleHosts {
     /// Returns how many flows that start here have not ended.
     std::uint32_t unfinished() const { return expected_ - finished_; }
 
+    static constexpr unsigned kHears = hears::kNothingElse;
+    /// Returns the P_Key of every packet.
+    PKey pkey_of(const Packet&) const { return kPKeyDefaultFull; }
     void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
         Flow& flow = flows_[packet.body & ~kAck];
         if ((packet.body & kAck) != 0) {
@@ -168,5 +171,6 @@ class ScaleHosts {
     std::uint32_t expected_ = 0;
     std::uint32_t finished_ = 0;
 };
+static_assert(Ends<ScaleHosts>);
 
 }  // namespace softib::net

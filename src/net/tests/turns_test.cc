@@ -15,11 +15,13 @@ namespace {
 
 /// Records the senders of packets in the order of arrival.
 struct Listeners {
+    static constexpr unsigned kHears = hears::kNothingElse;
     void deliver(Engine&, std::uint32_t, const Packet& packet) { from.push_back(packet.slid); }
     void sent(Engine&, std::uint32_t, const Packet&) {}
     void timer(Engine&, std::uint32_t, std::uint32_t) {}
     std::vector<std::uint16_t> from;
 };
+static_assert(Ends<Listeners>);
 
 /// The packets of one host of a star to the last host.
 struct Flow {

@@ -37,7 +37,7 @@ void Adapters::join(net::Engine& net, std::vector<std::uint32_t> ports) {
     for (std::uint32_t i = 0; i < ports_.size(); ++i) {
         hca::CompletionSink* const sink = this;
         hcas_.push_back(std::make_unique<hca::Hca>(memory_, hca::Port{}, kLimits, sink));
-        attach(ports_[i], *hcas_.back());
+        hosts_.attach(ports_[i], *hcas_.back());
         hca_of_port_.resize(std::max<std::size_t>(hca_of_port_.size(), ports_[i] + std::size_t{1}));
         hca_of_port_[ports_[i]] = i;
     }
@@ -237,8 +237,10 @@ void Adapters::destroy_srq(std::uint32_t index) {
     shareds_[index].reset();
 }
 
-void Adapters::arm(net::Engine&, std::uint32_t port) {
-    next_timeout_ns_ = std::min(next_timeout_ns_, hca_at(port)->next_timeout_ns());
+/// set_time() tells them.
+bool Adapters::tells_time(std::uint32_t, std::uint64_t due_ns) {
+    next_timeout_ns_ = std::min(next_timeout_ns_, due_ns);
+    return true;
 }
 
 void Adapters::set_time(std::uint64_t now_ns) {

@@ -23,15 +23,19 @@ namespace softib::carrier {
 class SharpEnds;
 class TrunkWire;
 
-class Adapters final : public net::TransportHosts,
+class Adapters final : private net::TransportHosts::Hooks,
                        private hca::CompletionSink,
                        private net::Engine::KeyReader {
   public:
     Adapters(live::Process& process, Watchers& watchers)
-        : process_(process), memory_(process), watchers_(watchers) {}
+        : process_(process), memory_(process), watchers_(watchers), hosts_(*this) {}
+    Adapters(const Adapters&) = delete;
+    Adapters& operator=(const Adapters&) = delete;
 
     /// Makes the HCAs. `ports` has the network's port of each HCA, in the arena's order.
     void join(net::Engine& net, std::vector<std::uint32_t> ports);
+    /// Returns the HCAs as the network's ports have them.
+    net::TransportHosts& hosts() { return hosts_; }
     hca::Hca& hca(std::uint32_t index) { return *hcas_[index]; }
     std::uint32_t port(std::uint32_t hca) const { return ports_[hca]; }
     std::size_t size() const { return hcas_.size(); }
@@ -74,10 +78,18 @@ class Adapters final : public net::TransportHosts,
     /// packets move.
     void set_trunks(TrunkWire* trunks) { trunks_ = trunks; }
 
-    // The network calls these, as it calls those of TransportHosts.
+    // Called by the network (net/engine/ends.h).
+    static constexpr unsigned kHears =
+        net::hears::kCopied | net::hears::kDropped | net::hears::kTapped | net::hears::kRefused;
     void deliver(net::Engine& net, std::uint32_t port, const net::Packet& packet);
     void sent(net::Engine& net, std::uint32_t port, const net::Packet& packet);
-    void dropped(net::Engine& net, const net::Packet& packet);
+    void timer(net::Engine& net, std::uint32_t port, std::uint32_t word) {
+        hosts_.timer(net, port, word);
+    }
+    void copied(net::Engine& net, const net::Packet& packet, std::uint32_t more) {
+        hosts_.copied(net, packet, more);
+    }
+    void dropped(net::Engine& net, const net::Packet& packet, net::TimePs at);
     void tapped(net::Engine& net, std::uint32_t port, const net::Packet& packet);
     void refused(net::Engine& net, std::uint32_t port, bool inbound, const net::Packet& packet);
 
@@ -105,12 +117,9 @@ class Adapters final : public net::TransportHosts,
         ReceiveSource receives;
     };
 
-    // The network's ends.
-    PKey pkey_of(const net::Packet& packet) const override {
-        return TransportHosts::pkey_of(packet);
-    }
+    PKey pkey_of(const net::Packet& packet) const override { return hosts_.pkey_of(packet); }
     std::uint64_t now_ns(const net::Engine&) const override { return now_ns_; }
-    void arm(net::Engine& net, std::uint32_t port) override;
+    bool tells_time(std::uint32_t port, std::uint64_t due_ns) override;
     void before_packet(std::uint32_t port, const wire::PacketHeaders& headers) override;
     void after_packet(std::uint32_t port, const wire::PacketHeaders& headers) override;
     void complete(hca::CqId cq, const hca::Completion& completion, bool solicited) override;
@@ -144,6 +153,7 @@ class Adapters final : public net::TransportHosts,
     live::Process& process_;
     ArenaMemory memory_;
     Watchers& watchers_;
+    net::TransportHosts hosts_;
     std::vector<std::uint32_t> ports_;
     std::vector<std::uint32_t> hca_of_port_;
     std::vector<std::unique_ptr<hca::Hca>> hcas_;
@@ -159,5 +169,6 @@ class Adapters final : public net::TransportHosts,
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_timeout_ns_ = hca::kNever;
 };
+static_assert(net::Ends<Adapters>);
 
 }  // namespace softib::carrier

@@ -43,34 +43,34 @@ void Adapters::before_packet(std::uint32_t port, const wire::PacketHeaders& head
 }
 
 void Adapters::deliver(net::Engine& net, std::uint32_t port, const net::Packet& packet) {
-    if (trunks_ != nullptr && hca_at(port) == nullptr && !body(packet).unknown) {
-        trunks_->leave(port, packet, body(packet));
-        let_go(packet.body);
+    if (trunks_ != nullptr && hosts_.hca_at(port) == nullptr && !hosts_.body(packet).unknown) {
+        trunks_->leave(port, packet, hosts_.body(packet));
+        hosts_.let_go(packet);
         return;
     }
-    TransportHosts::deliver(net, port, packet);
+    hosts_.deliver(net, port, packet);
 }
 
 void Adapters::sent(net::Engine& net, std::uint32_t port, const net::Packet& packet) {
-    if (trunks_ != nullptr && is_raw(packet)) {
+    if (trunks_ != nullptr && hosts_.is_raw(packet)) {
         trunks_->entered(port);
     }
-    TransportHosts::sent(net, port, packet);
+    hosts_.sent(net, port, packet);
 }
 
-void Adapters::dropped(net::Engine& net, const net::Packet& packet) {
-    if (trunks_ != nullptr && is_raw(packet) && !body(packet).left) {
-        trunks_->entered(body(packet).port);
+void Adapters::dropped(net::Engine& net, const net::Packet& packet, net::TimePs at) {
+    if (trunks_ != nullptr && hosts_.is_raw(packet) && !hosts_.body(packet).left) {
+        trunks_->entered(hosts_.body(packet).port);
     }
-    TransportHosts::dropped(net, packet);
+    hosts_.dropped(net, packet, at);
 }
 
 void Adapters::tapped(net::Engine&, std::uint32_t port, const net::Packet& packet) {
-    watchers_.show(port, packet, body(packet));
+    watchers_.show(port, packet, hosts_.body(packet));
 }
 
 void Adapters::refused(net::Engine&, std::uint32_t port, bool inbound, const net::Packet& packet) {
-    watchers_.tell_refused(port, inbound, body(packet).headers);
+    watchers_.tell_refused(port, inbound, hosts_.body(packet).headers);
 }
 
 void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& headers) {
@@ -81,7 +81,7 @@ void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& heade
         }
         sharp_->take_completions();
     }
-    watchers_.look_for_violations(hca_of_port_[port], *hca_at(port), headers);
+    watchers_.look_for_violations(hca_of_port_[port], *hosts_.hca_at(port), headers);
     if (is_multicast(headers.lrh.dlid)) {
         const std::uint32_t hca = hca_of_port_[port];
         for (const auto& queue_pair : pairs_) {

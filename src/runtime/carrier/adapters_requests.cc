@@ -34,7 +34,7 @@ void Adapters::serve(std::uint32_t index) {
 
 void Adapters::send_from(std::uint32_t hca) {
     if (has_network_) {
-        pump(*net_, ports_[hca]);
+        hosts_.pump(*net_, ports_[hca]);
     } else {
         wanting_.push_back(hca);
     }
@@ -43,7 +43,7 @@ void Adapters::send_from(std::uint32_t hca) {
 bool Adapters::poll_transmit(std::uint32_t hca, hca::Transmit& out) {
     const bool some = hcas_[hca]->poll_transmit(out, now_ns_);
     if (!some) {
-        arm(*net_, ports_[hca]);
+        next_timeout_ns_ = std::min(next_timeout_ns_, hcas_[hca]->next_timeout_ns());
     }
     return some;
 }

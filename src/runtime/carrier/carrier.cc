@@ -162,7 +162,7 @@ class Carrier {
         if (const auto routes = header.route_generation.load(std::memory_order_acquire);
             routes != routes_) {
             routes_ = routes;
-            tables_.read(net_, adapters_);
+            tables_.read(net_, adapters_.hosts());
             adapters_.read_ports();
         }
         if (const auto groups = header.mcast_generation.load(std::memory_order_acquire);
@@ -239,7 +239,7 @@ class Carrier {
         } else if (give_back_ns_ <= now) {
             give_back_ns_ = hca::kNever;
             net_.give_back();
-            adapters_.give_back();
+            adapters_.hosts().give_back();
             malloc_trim(0);
         }
         return give_back_ns_;

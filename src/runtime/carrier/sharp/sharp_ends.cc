@@ -112,7 +112,7 @@ void SharpEnds::read_nodes(const live::SharpPlane& plane) {
         const auto ports = static_cast<std::uint8_t>(arena_.switches[told.sw].port_count - 1);
         Node& made = *(nodes_[told.sw] = std::make_unique<Node>(ports, port));
         node_at_[port] = &made;
-        adapters_.attach(port, made.host.hca());
+        adapters_.hosts().attach(port, made.host.hca());
         net_.set_speed(port, kNodeBlockPs);
     }
     for (auto& [sw, node] : nodes_) {
@@ -402,7 +402,7 @@ void SharpEnds::handle_timeouts(std::uint64_t now_ns) {
         if (node->host.hca().next_timeout_ns() <= now_ns) {
             node->host.hca().handle_timeout(now_ns);
             after_packet(node->port);
-            adapters_.pump(net_, node->port);
+            adapters_.hosts().pump(net_, node->port);
         }
     }
 }

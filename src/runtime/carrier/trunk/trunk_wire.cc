@@ -146,7 +146,7 @@ bool TrunkWire::receive(End& end, std::uint64_t now_ns) {
             // Even a datagram with the right seal may hold nonsense.
             if (const auto packet = wire::parse_without_vcrc(bytes)) {
                 ++end.entering;
-                adapters_.send_packet(net_, end.port, *packet);
+                adapters_.hosts().send_packet(net_, end.port, *packet);
             }
         });
     });
