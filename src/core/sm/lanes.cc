@@ -3,7 +3,9 @@
 // routing engine that needs VLs against deadlocks decides; else the user's settings do, if quality
 // of service is on; else all stays as at power-up.
 #include <algorithm>
+#include <utility>
 
+#include "core/sm/lane_requests.h"
 #include "core/sm/manager.h"
 #include "core/sm/set_request.h"
 
@@ -13,11 +15,6 @@ namespace {
 
 using wire::SlToVlMappingTable;
 using wire::SmAttribute;
-
-// Modifiers of SLtoVLMappingTable that write many tables at once.
-constexpr std::uint32_t kAllOutPorts = 1U << 16;
-constexpr std::uint32_t kAllInPorts = 1U << 17;
-constexpr std::size_t kArbitrationHalf = kArbitrationMax / 2;
 
 }  // namespace
 
@@ -46,8 +43,7 @@ std::uint8_t Manager::common_data_vls() const {
 /// SL modulo VLs if there is none or if the engine relies on VL = SL.
 SlToVlMappingTable Manager::lanes_of(const SubnetPort& port) const {
     const std::uint8_t vls = data_vls(port);
-    const bool users = config_.qos.on && config_.qos.sl2vl && !routing_needs_lanes();
-    return users ? fold(*config_.qos.sl2vl, vls) : spread(vls);
+    return routing_needs_lanes() ? spread(vls) : lane_table(config_.qos, vls);
 }
 
 void Manager::forget_lanes(SubnetNode& node) {
@@ -161,27 +157,14 @@ void Manager::queue_host_sl_to_vl(EndPort end) {
 
 void Manager::queue_arbitration(EndPort end) {
     SubnetPort& port = subnet_.port(end);
-    const std::uint8_t vls = data_vls(port);
-    if (vls < 2) {
-        return;  // A single VL needs no arbitration.
+    std::vector<SmpRequest> requests;
+    list_arbitration_requests(config_.qos, end.port, data_vls(port), port.info, port.vl_arbitration,
+                              requests);
+    for (SmpRequest& request : requests) {
+        request.purpose = {Purpose::kSetVlArb, end.port, end.node, request.modifier};
+        request.path = subnet_.node(end.node).path;
+        queue(std::move(request));
     }
-    const std::size_t low = port.info.vl_arbitration_low_cap;
-    const std::size_t high = port.info.vl_arbitration_high_cap;
-    const std::array<bool, kArbitrationBlocks> exists{low > 0, low > kArbitrationHalf, high > 0,
-                                                      high > kArbitrationHalf};
-    const auto wanted = arbitration_blocks(config_.qos, vls, port.info.vl_arbitration_low_cap,
-                                           port.info.vl_arbitration_high_cap);
-    std::vector<wire::VlArbitrationTable>& has = port.vl_arbitration;
-    for (std::size_t block = 0; block < wanted.size(); ++block) {
-        if (!exists[block] || (block < has.size() && has[block] == wanted[block])) {
-            continue;
-        }
-        const auto modifier = static_cast<std::uint32_t>((block + 1) << 16 | end.port);
-        queue(set_request({Purpose::kSetVlArb, end.port, end.node, modifier},
-                          subnet_.node(end.node).path, SmAttribute::kVlArbitrationTable, modifier,
-                          wanted[block]));
-    }
-    has.assign(wanted.begin(), wanted.end());
 }
 
 }  // namespace softib::sm

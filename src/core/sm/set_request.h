@@ -5,6 +5,7 @@
 
 #include "core/sm/smp_client.h"
 #include "core/wire/layout.h"
+#include "core/wire/port_info.h"
 
 namespace softib::sm {
 
@@ -19,6 +20,17 @@ SmpRequest set_request(Purpose purpose, const DirectedPath& path, wire::SmAttrib
     request.modifier = modifier;
     wire::emit(value, request.data);
     return request;
+}
+
+/// Clears the fields of a Set(PortInfo) in which zero means "no change".
+inline void clear_wishes(wire::PortInfo& info) {
+    info.port_state = wire::PortState::kNoChange;
+    info.port_physical_state = wire::PortPhysicalState::kNoChange;
+    info.link_down_default_state = wire::LinkDownDefaultState::kNoChange;
+    info.link_width_enabled = 0;
+    info.link_speed_enabled = 0;
+    info.link_speed_ext_enabled = 0;
+    info.client_reregister = false;
 }
 
 }  // namespace softib::sm

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/sm/lane_requests.h"
 #include "core/sm/manager.h"
 #include "core/sm/set_request.h"
 #include "core/wire/linear_forwarding_table.h"
@@ -26,17 +27,6 @@ constexpr std::uint8_t kSwitchLifeTime = 18;
 constexpr std::uint8_t kHoqLife = 18;
 constexpr std::uint8_t kLeafHoqLife = 16;
 constexpr std::uint8_t kVlStallCount = 7;
-
-/// Clears the fields of a Set(PortInfo) in which zero means "no change".
-void clear_wishes(PortInfo& info) {
-    info.port_state = PortState::kNoChange;
-    info.port_physical_state = wire::PortPhysicalState::kNoChange;
-    info.link_down_default_state = wire::LinkDownDefaultState::kNoChange;
-    info.link_width_enabled = 0;
-    info.link_speed_enabled = 0;
-    info.link_speed_ext_enabled = 0;
-    info.client_reregister = false;
-}
 
 }  // namespace
 
@@ -62,14 +52,11 @@ void Manager::setup_port(EndPort end, bool activate) {
     if (port.peer != kNoNode) {
         const PortInfo& other = subnet_.port({port.peer, port.peer_port}).info;
         wanted.neighbor_mtu = std::min(port.info.mtu_cap, other.mtu_cap);
-        wanted.operational_vls = std::min({port.info.vl_cap, other.vl_cap, config_.qos.max_op_vls});
+        set_lane_fields(config_.qos, other.vl_cap, wanted);
         if (node.is_switch()) {
             const bool leaf = !subnet_.node(port.peer).is_switch();
             wanted.hoq_life = leaf ? kLeafHoqLife : kHoqLife;
             wanted.vl_stall_count = kVlStallCount;
-        }
-        if (config_.qos.on) {
-            wanted.vl_high_limit = config_.qos.high_limit;
         }
         if (config_.partitions && node.is_switch()) {
             const bool enforced = !subnet_.node(port.peer).is_switch() && !port.pkeys.empty();

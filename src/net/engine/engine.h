@@ -101,7 +101,8 @@ class Engine : public Plant {
     bool idle() const {
         // Events that only check limits of waiting find nothing where no packet is.
         const std::uint64_t pending = queue_.pending() + windows_.pending();
-        return pending == 0 || (pending == watching_ && packets_.live() == 0);
+        return dropped_.empty() &&
+               (pending == 0 || (pending == watching_ && packets_.live() == 0));
     }
     /// Frees the memory that a burst of packets took, once none is left.
     void give_back() {

@@ -175,6 +175,24 @@ Deadlock Inspector::find_deadlock() const {
     return found;
 }
 
+std::vector<std::string> Inspector::find_starved() const {
+    std::vector<std::string> found;
+    for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
+        const std::uint16_t waiting = plant_.tx_[port].waiting;
+        const auto starved =
+            static_cast<std::uint16_t>(waiting & ~plant_.arbitration(port).lanes());
+        for (std::uint8_t vl = 0; starved != 0 && vl < plant_.config_.data_vls; ++vl) {
+            if ((starved >> vl & 1) != 0) {
+                found.push_back(
+                    fmt::format("{} VL {} has packets that never leave: it has no weight in the VL "
+                                "arbitration tables of this port",
+                                plant_.name(port), vl));
+            }
+        }
+    }
+    return found;
+}
+
 std::string Inspector::describe(const Deadlock& found) const {
     if (!found.any()) {
         return {};

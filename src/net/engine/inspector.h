@@ -46,6 +46,9 @@ class Inspector {
     /// Finds lanes that wait for each other, and will do so for ever unless something is discarded.
     /// The answer is exact at any moment, also while other packets move.
     Deadlock find_deadlock() const;
+    /// Returns a line for each lane that has packets and no weight in the VL arbitration tables of
+    /// its port, so that they never leave.
+    std::vector<std::string> find_starved() const;
 
   private:
     bool cannot_send(std::uint32_t link, std::uint8_t vl) const;

@@ -22,6 +22,8 @@ std::expected<void, topo::Error> check_flow_options(const SimulationOptions& opt
         lacks = "Ethernet (link_layer)";
     } else if (options.congestion) {
         lacks = "congestion control";
+    } else if (options.qos.on) {
+        lacks = "lanes and no VL arbitration (qos)";
     } else if (options.hosts.window_packets != 0) {
         lacks = "windows (window)";
     } else if (options.hosts.message_gap_ps != 0) {

@@ -7,8 +7,8 @@
 #include "core/agent/congestion_rules.h"
 #include "core/agent/from_fabric.h"
 #include "core/base/check.h"
-#include "net/manage/arbitration.h"
 #include "net/manage/congestion_manager.h"
+#include "net/manage/lane_manager.h"
 
 namespace softib::net {
 
@@ -268,24 +268,10 @@ struct Management::Follower {
         }
     }
     void operator()(const agent::LaneUpdate& update) const {
-        const std::uint8_t ins = node().is_switch()
-                                     ? static_cast<std::uint8_t>(node().port_count() + 1)
-                                     : std::uint8_t{1};
-        for (std::uint8_t in = 0; in < ins; ++in) {
-            std::array<std::uint8_t, 16> row{};
-            for (std::uint8_t sl = 0; sl < row.size(); ++sl) {
-                row[sl] = node().vl(in, update.port, sl);
-            }
-            engine.set_lanes(id, in, update.port, row);
-        }
+        write_lanes(engine, id, node(), update.port);
     }
     void operator()(const agent::ArbitrationUpdate& update) const {
-        const auto table = node().arbitration(update.port);
-        if (!table.empty() && (update.port != 0 || node().is_switch())) {
-            engine.set_arbitration(
-                engine.port_of(id, update.port),
-                parse_arbitration(table, node().port(update.port).vl_high_limit));
-        }
+        write_arbitration(engine, id, node(), update.port);
     }
     void operator()(const agent::ErrorLimitUpdate& update) const {
         if (is_connected(update.port)) {

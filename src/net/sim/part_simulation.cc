@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/manage/lane_manager.h"
 
 namespace softib::net {
 
@@ -149,11 +150,20 @@ void PartSimulation::configure() {
                 hosts_.control_congestion(port, control);
             });
     }
+    write_qos();
     net_.use_windows();
     for (const End& end : ends_) {
         if (options.hosts.pcie_block_ps != 0 && end.port != kNone) {
             net_.set_slow(end.port, options.hosts.pcie_block_ps);
         }
+    }
+}
+
+void PartSimulation::write_qos() {
+    if (whole_.options.qos.on) {
+        manage_lanes(net_, routed().topology, whole_.options.qos,
+                     routes_need_lanes(routed().tables),
+                     [&](std::uint32_t node) { return part_.local(node); });
     }
 }
 
@@ -188,6 +198,7 @@ void PartSimulation::repair() {
         repaired_ = std::make_unique<Routed>(*std::move(routed));
         clear_routes(net_);
         write_routes();
+        write_qos();
     }
 }
 
@@ -213,7 +224,7 @@ MessageHosts::Send PartSimulation::make_send(std::uint32_t from, std::uint32_t t
 void PartSimulation::send(const Message& message, TimePs at) {
     SOFTIB_CHECK(message.to < end_count() && has_end(message.from));
     const routing::Tables& tables = routed().tables;
-    const bool routes_decide = !tables.sls.uniform() || !tables.sl_to_vl.empty();
+    const bool routes_decide = routes_need_lanes(tables);
     MessageHosts::Send send = make_send(message.from, message.to);
     send.bytes = message.bytes;
     send.tag = message.tag;

@@ -100,6 +100,7 @@ class PartSimulation : public Model {
     void add_ends();
     void configure();
     void write_routes();
+    void write_qos();
     void apply(const Change& change);
     void repair();
     MessageHosts::News news_of(const Crossing& crossing) const;

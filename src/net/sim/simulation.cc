@@ -11,6 +11,7 @@
 #include "core/topo/subnets.h"
 #include "net/engine/inspector.h"
 #include "net/engine/routers.h"
+#include "net/manage/lane_manager.h"
 #include "net/sim/fabric.h"
 #include "net/sim/looks.h"
 #include "net/sim/repairs.h"
@@ -21,8 +22,48 @@ namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;  ///< Lanes that routing engines may use by default.
 constexpr std::uint8_t kPriorities = 8;    ///< Priorities of Ethernet's flow control.
+constexpr std::uint8_t kVlsMax = 15;       ///< Data VLs that a port can have.
 
 }  // namespace
+
+namespace {
+
+/// Returns an error if the lanes that the options name are not those of a port.
+std::expected<void, topo::Error> check_lanes(const SimulationOptions& options) {
+    const std::uint8_t vls = options.plant.data_vls;
+    const std::uint8_t most = sm::data_vls_of(options.qos.max_op_vls);
+    if (vls > most) {
+        return std::unexpected(topo::Error{fmt::format(
+            "max_op_vls {} leaves {} data VLs, so that data_vls must not be {}: leave one of them "
+            "out",
+            options.qos.max_op_vls, most, vls)});
+    }
+    if (!options.qos.on) {
+        if (vls > kVlsMax || options.sl_max >= kVlsMax || (vls != 0 && options.sl_max >= vls)) {
+            return std::unexpected(topo::Error{
+                fmt::format("traffic with service level {} needs {} data VLs, 15 at most",
+                            options.sl_max, options.sl_max + 1)});
+        }
+        return {};
+    }
+    if (options.roce) {
+        return std::unexpected(
+            topo::Error{"qos writes lanes and VL arbitration of InfiniBand: leave it out, or take "
+                        "link_layer \"infiniband\""});
+    }
+    if (vls != 0 && vls != 1 && vls != 2 && vls != 4 && vls != 8 && vls != 15) {
+        return std::unexpected(topo::Error{fmt::format(
+            "with qos a port has 1, 2, 4, 8 or 15 data VLs (PortInfo.OperationalVLs), not {}",
+            vls)});
+    }
+    return {};
+}
+
+}  // namespace
+
+bool routes_need_lanes(const routing::Tables& tables) {
+    return !tables.sls.uniform() || !tables.sl_to_vl.empty();
+}
 
 std::expected<void, topo::Error> check_options(const SimulationOptions& options) {
     const PlantConfig& plant = options.plant;
@@ -38,10 +79,8 @@ std::expected<void, topo::Error> check_options(const SimulationOptions& options)
         return std::unexpected(
             topo::Error{fmt::format("mtu must be at most 4096 bytes, not {}", options.hosts.mtu)});
     }
-    if (plant.data_vls > 15 || (plant.data_vls != 0 && options.sl_max >= plant.data_vls)) {
-        return std::unexpected(
-            topo::Error{fmt::format("traffic with service level {} needs {} data VLs, 15 at most",
-                                    options.sl_max, options.sl_max + 1)});
+    if (auto checked = check_lanes(options); !checked) {
+        return checked;
     }
     if (options.roce && plant.data_vls > kPriorities) {
         return std::unexpected(topo::Error{fmt::format(
@@ -72,11 +111,16 @@ void use_roce(SimulationOptions& options) {
 }
 
 std::expected<void, topo::Error> check_subnets(const SimulationOptions& options) {
-    if (options.sl_max != 0 ||
+    if (options.sl_max != 0 || sm::data_vls_of(options.qos.max_op_vls) < kLevelsAcross ||
         (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross)) {
         return std::unexpected(
             topo::Error{"routers between subnets take service levels 0 and 1 with a data VL each: "
-                        "leave out sl and data_vls, or take one subnet"});
+                        "leave out sl, data_vls and max_op_vls, or take one subnet"});
+    }
+    if (options.qos.on) {
+        return std::unexpected(
+            topo::Error{"routers between subnets need the lanes as they are at power-up: leave out "
+                        "qos, or take one subnet"});
     }
     if (options.roce) {
         return std::unexpected(
@@ -111,6 +155,7 @@ struct Simulation::State {
 
     void configure();
     void find_routers();
+    void write_qos();
     std::expected<void, topo::Error> check_pauses() const;
     void refuse();
     void settle();
@@ -172,10 +217,18 @@ void Simulation::State::configure() {
             net.set_slow(fabric.port(end), options.hosts.pcie_block_ps);
         }
     }
+    write_qos();
     fabric.forget_forwarding();  // The plant has the tables.
     const sw::WaitingLimits limits{options.plant.lifetime, options.plant.hoq_life};
     if (!options.roce && changes.empty() && !limits.any()) {
         net.use_windows();
+    }
+}
+
+void Simulation::State::write_qos() {
+    if (options.qos.on) {
+        manage_lanes(fabric.net(), fabric.topology(), options.qos,
+                     routes_need_lanes(fabric.tables()), [](std::uint32_t node) { return node; });
     }
 }
 
@@ -265,6 +318,7 @@ void Simulation::State::repair() {
     if (options.hosts.adaptive) {
         fabric.use_adaptive_routing();
     }
+    write_qos();
     fabric.forget_forwarding();
 }
 
@@ -272,6 +326,31 @@ Simulation::Simulation(std::unique_ptr<State> state) : state_(std::move(state)) 
 Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 Simulation::~Simulation() = default;
+
+namespace {
+
+/// Returns an error if the options ask for service levels or lanes that the routes decide.
+std::expected<void, topo::Error> check_levels_of(const routing::Tables& tables,
+                                                 const SimulationOptions& options) {
+    if (!routes_need_lanes(tables)) {
+        return {};
+    }
+    if (options.qos.on && options.qos.sl2vl) {
+        return std::unexpected(topo::Error{fmt::format(
+            "the routes of {} need the lanes against deadlocks: leave out sl2vl, or take an engine "
+            "that needs one lane",
+            tables.engine)});
+    }
+    if (options.sl_max != 0) {
+        return std::unexpected(topo::Error{fmt::format(
+            "the routes of {} decide the service level of each pair of hosts: leave out sl, or "
+            "take an engine that needs one lane",
+            tables.engine)});
+    }
+    return {};
+}
+
+}  // namespace
 
 std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
                                                           const SimulationOptions& options) {
@@ -283,8 +362,11 @@ std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
         }
     }
     const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
-    const std::uint8_t offered =
-        options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
+    const std::uint8_t most = sm::data_vls_of(options.qos.max_op_vls);
+    const std::uint8_t by_qos = std::min(most, kLanesOffered);
+    const std::uint8_t offered = options.plant.data_vls != 0 ? options.plant.data_vls
+                                 : options.qos.on            ? by_qos
+                                                  : std::min(std::max(kLanesOffered, levels), most);
     std::vector<std::string> notes;
     std::vector<std::string> engines(topo::subnet_count(fabric), options.engine);
     auto routed =
@@ -313,10 +395,14 @@ std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
                         "take another engine, or leave adaptive routing out",
                         routed->tables.engine)});
     }
-    const std::uint8_t lanes =
-        options.plant.data_vls != 0
-            ? options.plant.data_vls
-            : std::max({routed->tables.vls, levels, several ? kLevelsAcross : std::uint8_t{1}});
+    if (auto checked = check_levels_of(routed->tables, options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    const std::uint8_t needed =
+        std::max({routed->tables.vls, levels, several ? kLevelsAcross : std::uint8_t{1}});
+    const std::uint8_t lanes = options.plant.data_vls != 0 ? options.plant.data_vls
+                               : options.qos.on            ? by_qos
+                                                           : std::min(needed, most);
     return StartingRoutes{*std::move(routed), lanes, std::move(notes)};
 }
 
@@ -364,7 +450,7 @@ void Simulation::send(const Message& message, TimePs at) {
         return;
     }
     const Fabric<MessageHosts>& fabric = state.fabric;
-    const bool routes_decide = !fabric.tables().sls.uniform() || !fabric.tables().sl_to_vl.empty();
+    const bool routes_decide = routes_need_lanes(fabric.tables());
     state.fabric.ends().post(
         state.fabric.net(),
         {.port = state.net().port_of(fabric.node(message.from), 1),
@@ -522,6 +608,7 @@ std::vector<std::string> Simulation::check() const {
     if (const Deadlock stuck = inspector.find_deadlock(); stuck.any()) {
         found.push_back(stuck.text);
     }
+    std::ranges::move(inspector.find_starved(), std::back_inserter(found));
     return found;
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/sm/qos.h"
 #include "core/topo/fabric.h"
 #include "net/engine/engine.h"
 #include "net/hosts/message_hosts.h"
@@ -53,6 +54,9 @@ struct SimulationOptions {
     PlantConfig plant{.data_vls = 0};
     MessageConfig hosts = {};
     std::uint8_t sl_max = 0;  ///< The highest service level that messages ask for.
+    /// Lanes and their arbitration, which a subnet manager writes into all nodes if `on`; on
+    /// InfiniBand only. `max_op_vls` limits the lanes that routing engines may use, `on` or not.
+    sm::QosConfig qos = {};
     /// Congestion control that a congestion manager writes into all nodes; on InfiniBand only.
     std::optional<CongestionControl> congestion = {};
     /// Makes the fabric Ethernet. Then hosts.adaptive, hosts.roce, the sizes of headers and
@@ -62,6 +66,8 @@ struct SimulationOptions {
     TimePs repair_ps = 100'000'000;  ///< Time from a failure to new routes; kNever: none.
 };
 
+/// Returns whether the routes decide which service levels and lanes packets take.
+bool routes_need_lanes(const routing::Tables& tables);
 /// Returns an error if packets of these options do not fit into buffers and lanes.
 std::expected<void, topo::Error> check_options(const SimulationOptions& options);
 

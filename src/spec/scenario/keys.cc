@@ -274,7 +274,7 @@ const std::vector<TrafficRule> kTrafficRules{
       "queue pairs between two hosts; a message takes one at random", "1"},
      wish_count<[](W& w) -> auto& { return w.traffic.connections; }, 1, 1U << 24>},
     {{Section::kTraffic, "sl", "N", "service level, where the routes leave it open", "0"},
-     wish_count<[](W& w) -> auto& { return w.traffic.sl; }, 0, 14>},
+     wish_count<[](W& w) -> auto& { return w.traffic.sl; }, 0, 15>},
 };
 
 }  // namespace

@@ -143,6 +143,19 @@ Result check_layers(const Scenario& scenario) {
     return {};
 }
 
+/// Refuses the keys of quality of service where it is off, since they would change nothing.
+Result check_qos(const Description& fabric) {
+    for (const std::string_view key : {"high_limit", "vlarb_high", "vlarb_low", "sl2vl"}) {
+        const auto given = fabric.origins.find(key);
+        if (given != fabric.origins.end() && !fabric.qos.on) {
+            return std::unexpected(fmt::format(
+                "{}: '{}' counts with quality of service only: add --qos (in a file: qos = true)",
+                given->second, key));
+        }
+    }
+    return {};
+}
+
 net::RoceOptions roce_options(const Scenario& scenario) {
     using Ecmp = net::RoceOptions::Ecmp;
     net::RoceOptions roce = scenario.roce;
@@ -163,6 +176,9 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
     if (auto checked = check_layers(scenario); !checked) {
         return std::unexpected(checked.error());
     }
+    if (auto checked = check_qos(scenario.fabric); !checked) {
+        return std::unexpected(checked.error());
+    }
     auto fabric = generate(scenario.fabric);
     if (!fabric) {
         return std::unexpected(fabric.error());
@@ -172,6 +188,7 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
     }
     Experiment experiment{*std::move(fabric), scenario.options, {}};
     experiment.options.engine = scenario.fabric.engine;
+    experiment.options.qos = scenario.fabric.qos;
     experiment.options.hosts.seed = scenario.seed;
     if (scenario.fabric.link_layer == hca::LinkLayer::kEthernet) {
         experiment.options.roce = roce_options(scenario);

@@ -23,6 +23,7 @@ struct Report {
     std::uint8_t data_vls = 1;
     bool adaptive = false;  ///< Whether switches choose the path of each packet.
     bool congestion_control = false;
+    bool qos = false;  ///< Whether lanes take turns as the user configured.
     bool roce = false;
     /// The features of the network, in words: "InfiniBand, 1 data VL, adaptive routing".
     std::string network = {};

@@ -24,7 +24,8 @@ std::string describe_network(net::ModelKind model, const net::SimulationOptions&
     using Ecmp = net::RoceOptions::Ecmp;
     if (!options.roce) {
         return fmt::format(
-            "{}{}{}", model == net::ModelKind::kFlow ? "flow model" : counted(data_vls, "data VL"),
+            "{}{}{}{}", model == net::ModelKind::kFlow ? "flow model" : counted(data_vls, "data VL"),
+            options.qos.on ? ", QoS" : "",
             options.hosts.adaptive ? ", adaptive routing" : "",
             options.congestion ? ", congestion control" : "");
     }
@@ -49,6 +50,7 @@ Report report_of(const spec::Scenario& scenario, const spec::Experiment& experim
         .data_vls = model.data_vls(),
         .adaptive = spec::ways_unknown(experiment.options),
         .congestion_control = experiment.options.congestion.has_value() && !experiment.options.roce,
+        .qos = experiment.options.qos.on,
         .roce = experiment.options.roce.has_value(),
         .network = describe_network(scenario.model, experiment.options, model.data_vls()),
         .seed = scenario.seed,
