@@ -79,10 +79,20 @@ class Plan(CliCase):
 
     def test_sharp_and_nvls_join_as_algorithms(self):
         rows = self.json("plan", "collective", "--cluster", "hgx-h200:4", "--sizes", "1G",
-                         "--algorithm", "ring,sharp,nvls-sharp")["rows"]
+                         "--algorithm", "ring,sharp,nvls")["rows"]
         ring, sharp, both = (row["us"] for row in rows)
         self.assertLess(sharp, ring)
         self.assertLess(both, sharp)
+
+    def test_nccl_chooses_sharp_only_with_collnet(self):
+        large = ("plan", "collective", "--cluster", "hgx-h200:8", "--sizes", "8,1G")
+        without = [row["algorithm"] for row in self.json(*large)["rows"]]
+        self.assertEqual(without, ["tree", "nvls-tree"])
+        self.assertEqual(self.json(*large, "--collnet")["rows"][1]["algorithm"], "nvls")
+        said = self.json("plan", "collective", "--cluster", "nvl72-xdr:20", "--sizes", "1G",
+                         "--collnet")
+        self.assertEqual(said["rows"][0]["algorithm"], "nvls-tree")
+        self.assertIn("CollNet cannot start, and NCCL goes on without it", said["notes"][0])
 
     def test_errors_name_the_remedy(self):
         for arguments, status, message in (

@@ -63,10 +63,12 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
         ->type_name("SIZES");
     sub->add_option("--algorithms,--algorithm", options.algorithms,
                     "nccl (what NCCL would take), all, or ring, tree, recursive, hierarchical, "
-                    "pat, nvls, nvls-tree, sharp, sharp-chain, nvls-sharp, direct (default: nccl)")
+                    "pat, nvls, nvls-tree, sharp, sharp-chain, direct (default: nccl)")
         ->type_name("NAMES");
     only(sub->add_option("--protocol", options.protocol, "of NCCL (default: as NCCL would)"),
          "LL|LL128|Simple");
+    sub->add_flag("--collnet", options.collnet,
+                  "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
     sub->add_option("--channels", options.channels, "between nodes (default: two for each NIC)")
         ->type_name("N");
     only(sub->add_option("--order", options.order, "of nodes (default: topology)"),

@@ -29,7 +29,6 @@ constexpr std::array<std::pair<Algorithm, const char*>, kAlgorithms.size()> kAlg
      {Algorithm::kPat, "pat"},
      {Algorithm::kRecursive, "recursive"},
      {Algorithm::kHierarchical, "hierarchical"},
-     {Algorithm::kNvlsSharp, "nvls-sharp"},
      {Algorithm::kDirect, "direct"}}};
 
 constexpr std::array<std::pair<Protocol, const char*>, kProtocols.size()> kProtocolNames{
@@ -70,7 +69,8 @@ std::expected<Op, std::string> parse_op(std::string_view text) {
     return find_word(kOpNames, "operation", text);
 }
 std::expected<Algorithm, std::string> parse_algorithm(std::string_view text) {
-    return find_word(kAlgorithmNames, "algorithm", text);
+    // What NCCL calls NVLS needs SHARP between domains.
+    return find_word(kAlgorithmNames, "algorithm", text == "nvls-sharp" ? "nvls" : text);
 }
 std::expected<Protocol, std::string> parse_protocol(std::string_view text) {
     return find_word(kProtocolNames, "protocol", text);
@@ -90,7 +90,6 @@ bool computes(Algorithm algorithm, Op op) {
             return op == Op::kAllReduce;
         case Algorithm::kNvls:
         case Algorithm::kSharp:
-        case Algorithm::kNvlsSharp:
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
             return op == Op::kAllReduce || halves;

@@ -29,18 +29,17 @@ enum class Algorithm : std::uint8_t {
     kRing,          ///< A flat ring over all GPUs.
     kSharp,         ///< Switches reduce (SHARP); NCCL's CollNetDirect.
     kSharpChain,    ///< Switches reduce, with a chain inside nodes; NCCL's CollNetChain.
-    kNvls,          ///< NVSwitches reduce inside a domain, rings join domains.
+    kNvls,          ///< NVSwitches reduce inside a domain, InfiniBand switches between domains.
     kNvlsTree,      ///< NVSwitches reduce inside a domain, double binary trees join domains.
     kPat,           ///< Parallel aggregated trees: all-gather and reduce-scatter in log steps.
     kRecursive,     ///< Recursive halving and doubling over nodes, NVLink inside nodes.
     kHierarchical,  ///< NVLink inside nodes, and rings over nodes with one rail for each GPU.
-    kNvlsSharp,     ///< NVSwitches reduce inside a domain, InfiniBand switches between domains.
     kDirect,        ///< Each rank sends directly to the rank that its data are for.
 };
 inline constexpr std::array kAlgorithms{
-    Algorithm::kRing,       Algorithm::kTree,      Algorithm::kRecursive, Algorithm::kHierarchical,
-    Algorithm::kPat,        Algorithm::kNvls,      Algorithm::kNvlsTree,  Algorithm::kSharp,
-    Algorithm::kSharpChain, Algorithm::kNvlsSharp, Algorithm::kDirect};
+    Algorithm::kRing,       Algorithm::kTree,  Algorithm::kRecursive, Algorithm::kHierarchical,
+    Algorithm::kPat,        Algorithm::kNvls,  Algorithm::kNvlsTree,  Algorithm::kSharp,
+    Algorithm::kSharpChain, Algorithm::kDirect};
 
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr std::array kProtocols{Protocol::kLl, Protocol::kLl128, Protocol::kSimple};

@@ -62,7 +62,52 @@ std::expected<std::unique_ptr<CollectiveModel>, std::string> CollectiveModel::ma
         return std::unexpected(stage.error());
     }
     model->stage_ = *std::move(stage);
+    if (options.collnet) {
+        if (const auto started = model->start_collnet(); !started) {
+            return std::unexpected(started.error());
+        }
+    }
     return model;
+}
+
+/// Lets NCCL choose algorithms in which switches aggregate. As in NCCL, it goes on without them if
+/// their trees cannot be built. The error says why the cluster can have none.
+std::expected<void, std::string> CollectiveModel::start_collnet() {
+    if (!cluster_.fabric.sharp) {
+        return std::unexpected(kNoSharp);
+    }
+    if (stack_ == Stack::kHost || layout().domains() < 2) {
+        return std::unexpected(
+            "CollNet joins NVLink domains, and there is one: leave it out, or take more nodes");
+    }
+    if (const auto levels = sharp_levels()) {
+        nccl_.use_collnet();
+    } else {
+        collnet_fault_ = levels.error();
+    }
+    return {};
+}
+
+/// Returns why no cluster of this kind computes the operation by this algorithm.
+std::optional<std::string> CollectiveModel::find_refusal(Op op, Algorithm algorithm) const {
+    if (!computes(algorithm, op)) {
+        return fmt::format("{} is no algorithm for {}", to_string(algorithm), to_string(op));
+    }
+    if (stack_ == Stack::kHost) {
+        return {};
+    }
+    const bool nvls = algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree;
+    if (nvls && !nccl_.comm().nvls) {
+        return "the GPUs' NVSwitches do not add up: take ring or tree";
+    }
+    if (algorithm == Algorithm::kNvlsTree && layout().domains() < 2) {
+        return "nvls-tree joins domains, and this is one: take nvls";
+    }
+    if (algorithm == Algorithm::kNvls && layout().domains() > 1 && !cluster_.fabric.sharp) {
+        return "nvls needs switches that aggregate between domains: take nvls-tree, or set sharp "
+               "in the cluster's fabric";
+    }
+    return {};
 }
 
 nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes) const {
@@ -76,7 +121,7 @@ std::expected<Parts, std::string> CollectiveModel::parts_of(Op op, Algorithm alg
         return on_hosts(op, algorithm, bytes);
     }
     if (algorithm == Algorithm::kSharp || algorithm == Algorithm::kSharpChain ||
-        algorithm == Algorithm::kNvlsSharp) {
+        (algorithm == Algorithm::kNvls && layout().domains() > 1)) {
         return sharp(op, algorithm, bytes);
     }
     return nccl_.parts(op, algorithm, protocol, bytes);
@@ -105,9 +150,8 @@ std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std
 std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algorithm,
                                                          std::uint64_t bytes,
                                                          std::optional<Protocol> wanted) {
-    if (!computes(algorithm, op)) {
-        return std::unexpected(
-            fmt::format("{} is no algorithm for {}", to_string(algorithm), to_string(op)));
+    if (const auto refusal = find_refusal(op, algorithm)) {
+        return std::unexpected(*refusal);
     }
     bytes = std::max<std::uint64_t>(bytes, 1);
     Timing timing;

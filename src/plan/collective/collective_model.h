@@ -40,6 +40,9 @@ enum class Stack : std::uint8_t {
 struct CollectiveOptions {
     std::uint32_t domains = 0;   ///< NVLink domains that take part, from the first on; 0: all.
     std::uint32_t channels = 0;  ///< Channels between domains; 0: two for each NIC, as in NCCL.
+    /// Whether NCCL has a SHARP plug-in that is enabled (NCCL_COLLNET_ENABLE=1); its choice then
+    /// includes algorithms in which switches aggregate.
+    bool collnet = false;
     RankOrder order = RankOrder::kTopology;
     bool rails_aligned = true;
     std::uint64_t seed = 1;
@@ -53,6 +56,10 @@ struct CollectiveOptions {
 /// receiver fetches the data by RDMA READ (UCX's rendezvous). PlayOptions::eager_bytes of traces
 /// has the same value.
 inline constexpr std::uint64_t kEagerBytes = 64 * 1024;
+
+/// The error where switches must aggregate and do not.
+inline constexpr const char* kNoSharp =
+    "the cluster's switches do not aggregate: set sharp in its fabric";
 
 struct Timing {
     double us = 0;
@@ -74,6 +81,8 @@ class CollectiveModel {
     const Cluster& cluster() const { return cluster_; }
     const Layout& layout() const { return nccl_.layout(); }
     std::uint32_t ranks() const { return layout().ranks(); }
+    /// Returns why CollNet, which was asked for, cannot start, so that NCCL goes on without it.
+    const std::optional<std::string>& collnet_fault() const { return collnet_fault_; }
 
     /// Returns the time of an operation. Without a protocol it is the one that NCCL would take with
     /// this algorithm and size.
@@ -91,6 +100,8 @@ class CollectiveModel {
 
   private:
     CollectiveModel(const Cluster& cluster, const CollectiveOptions& options);
+    std::expected<void, std::string> start_collnet();
+    std::optional<std::string> find_refusal(Op op, Algorithm algorithm) const;
     std::expected<Parts, std::string> parts_of(Op op, Algorithm algorithm, Protocol protocol,
                                                std::uint64_t bytes);
     std::expected<Parts, std::string> sharp(Op op, Algorithm algorithm, std::uint64_t bytes);
@@ -107,6 +118,7 @@ class CollectiveModel {
     std::vector<net::Failure> failures_ = {};
     std::unique_ptr<Stage> stage_ = {};
     std::optional<std::uint32_t> sharp_levels_ = {};
+    std::optional<std::string> collnet_fault_ = {};
     double leaf_us_;  ///< Latency between two HCAs of one leaf.
     /// A set of flows that was played, from which the time of the same flows with more or fewer
     /// bytes follows.

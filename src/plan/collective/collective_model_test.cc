@@ -149,6 +149,134 @@ TEST(CollectiveModel, EveryStepOfAnMpiHasItsSoftware) {
     }
 }
 
+/// A cluster of the table below: the first nodes of a preset.
+struct Case {
+    std::string name;
+    Cluster cluster;
+    bool collnet;
+};
+
+/// Returns every preset with few and more nodes, with and without CollNet where switches aggregate.
+std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    for (const Preset& preset : presets()) {
+        const Cluster whole = *find_preset(preset.name);
+        for (const std::uint32_t domains : {1U, 2U, 3U, 4U, 8U, 24U}) {
+            const Cluster part = with_nodes(whole, domains * whole.domain_nodes());
+            for (const bool collnet : {false, true}) {
+                if (!collnet || (domains > 1 && domains < 24 && whole.fabric.sharp)) {
+                    cases.push_back({preset.name + ", " + std::to_string(domains) + " domains" +
+                                         (collnet ? ", CollNet" : ""),
+                                     part, collnet});
+                }
+            }
+        }
+    }
+    return cases;
+}
+
+/// Returns the least time of all algorithms and protocols among which NCCL chooses.
+double least_us(CollectiveModel& model, const nccl::Communicator& comm, Op op,
+                std::uint64_t bytes) {
+    double best = INFINITY;
+    for (const Algorithm algorithm : algorithms_of(op)) {
+        for (const Protocol protocol : kProtocols) {
+            if (nccl::expected_us(comm, op, algorithm, protocol, bytes)) {
+                best = std::min(best, timing_of(model, op, algorithm, bytes, protocol).us);
+            }
+        }
+    }
+    return best;
+}
+
+TEST(CollectiveModel, WhatNcclChoosesIsNeverFarFromTheBestAndNeverFasterForMoreBytes) {
+    std::size_t checked = 0;
+    for (const Case& each : all_cases()) {
+        const auto model = model_of(each.cluster, {.collnet = each.collnet});
+        nccl::Communicator comm =
+            nccl::communicator_of(model->cluster(), model->layout().domains());
+        comm.collnet = each.collnet && !model->collnet_fault();
+        for (const Op op : {Op::kAllReduce, Op::kAllGather, Op::kReduceScatter}) {
+            double before = 0;
+            for (std::uint64_t bytes = 8; bytes <= 16ULL << 30; bytes *= 2) {
+                SCOPED_TRACE(each.name + ", " + to_string(op) + " of " + std::to_string(bytes));
+                const nccl::Choice choice = model->choose(op, bytes);
+                const double us =
+                    timing_of(*model, op, choice.algorithm, bytes, choice.protocol).us;
+                EXPECT_LE(us, 1.15 * least_us(*model, comm, op, bytes))
+                    << to_string(choice.algorithm) << " " << to_string(choice.protocol);
+                EXPECT_GE(us, 0.99 * before) << to_string(choice.algorithm);
+                before = us;
+                ++checked;
+            }
+        }
+    }
+    EXPECT_GT(checked, 5000U);
+}
+
+TEST(CollectiveModel, NvlsAcrossDomainsNeedsSwitchesThatAggregate) {
+    Cluster cluster = nodes_of_eight(4);
+    const auto with = model_of(cluster, {.collnet = true});
+    EXPECT_EQ(with->choose(Op::kAllReduce, 16ULL << 30).algorithm, Algorithm::kNvls);
+    // As NCCL, whose NCCL_COLLNET_ENABLE is 0 by default.
+    for (std::uint64_t bytes = 8; bytes <= 16ULL << 30; bytes *= 2) {
+        const Algorithm taken = model_of(cluster)->choose(Op::kAllReduce, bytes).algorithm;
+        EXPECT_TRUE(taken == Algorithm::kTree || taken == Algorithm::kNvlsTree ||
+                    taken == Algorithm::kRing);
+    }
+    cluster.fabric.sharp = false;
+    const auto timing = model_of(cluster)->time(Op::kAllReduce, Algorithm::kNvls, 8);
+    ASSERT_FALSE(timing);
+    EXPECT_TRUE(timing.error().contains("take nvls-tree")) << timing.error();
+    EXPECT_FALSE(CollectiveModel::make(cluster, {.collnet = true}));
+}
+
+TEST(CollectiveModel, WithoutTreesForCollNetNcclGoesOnWithoutIt) {
+    const auto model = model_of(*find_preset("nvl72-xdr:20"), {.collnet = true});
+    ASSERT_TRUE(model->collnet_fault());
+    EXPECT_TRUE(model->collnet_fault()->contains("streaming tree")) << *model->collnet_fault();
+    const nccl::Choice choice = model->choose(Op::kAllReduce, 1 << 30);
+    EXPECT_EQ(choice.algorithm, Algorithm::kNvlsTree);
+    EXPECT_TRUE(model->time(Op::kAllReduce, choice.algorithm, 1 << 30));
+}
+
+/// Half of the data go up one tree and down the other: between two nodes each NIC sends and
+/// receives all of them once, as in a ring.
+TEST(CollectiveModel, TwoNodesWithOneNicEachAreAsFastByATreeAsByARing) {
+    Cluster cluster = nodes_of_eight(2);
+    cluster.gpus_per_node = 1;
+    cluster.nvlink = {.domain_gpus = 1};
+    cluster.fabric.spec.hcas_per_host = 1;
+    cluster.fabric.spec.shape = topo::Shape::kFatTree;
+    const auto model = model_of(cluster);
+    const Timing ring = timing_of(*model, Op::kAllReduce, Algorithm::kRing, kLarge);
+    const Timing tree = timing_of(*model, Op::kAllReduce, Algorithm::kTree, kLarge);
+    EXPECT_NEAR(tree.busbw, ring.busbw, 0.01 * ring.busbw);
+    EXPECT_NEAR(timing_of(*model, Op::kAllReduce, Algorithm::kTree, 32 << 20, {}).busbw, 41.3, 4.1);
+}
+
+/// NCCL's limit of a tree's channel on two nodes of Hopper, for two channels that run: 41.4 GB/s of
+/// traffic, up and down.
+TEST(CollectiveModel, ATreeWithHalfTheChannelsHasHalfTheirLimit) {
+    for (const Algorithm algorithm : {Algorithm::kTree, Algorithm::kNvlsTree}) {
+        double before = 0;
+        for (const std::uint32_t channels : {2U, 4U, 8U}) {
+            CollectiveOptions options;
+            options.channels = channels;
+            const double us =
+                timing_of(*model_of(nodes_of_eight(2), options), Op::kAllReduce, algorithm, kLarge)
+                    .fabric_us;
+            if (algorithm == Algorithm::kTree) {
+                EXPECT_NEAR(us, static_cast<double>(kLarge) * 2 / (41.4e3 * channels / 2), 0.1);
+            }
+            if (before > 0) {
+                EXPECT_NEAR(us, before / 2, 0.01 * us);
+            }
+            before = us;
+        }
+    }
+}
+
 TEST(CollectiveModel, SharpTimeGrowsWithLevelsAloneNotWithNodes) {
     Cluster cluster = nodes_of_eight(8);
     CollectiveOptions few;

@@ -67,7 +67,8 @@ NcclParts::NcclParts(const Cluster& cluster, Layout layout, const nccl::Communic
     : cluster_(cluster),
       layout_(std::move(layout)),
       comm_(comm),
-      channels_(channels != 0 ? channels : 2 * layout_.nics_per_domain()) {}
+      channels_(channels != 0 ? channels : 2 * layout_.nics_per_domain()),
+      channels_given_(channels != 0) {}
 
 nccl::Choice NcclParts::choose(Op op, std::uint64_t bytes) const {
     const auto chosen = nccl::choose(comm_, op, bytes);
@@ -81,7 +82,9 @@ Parts NcclParts::parts(Op op, Algorithm algorithm, Protocol protocol, std::uint6
         return inside(op, algorithm, protocol, static_cast<double>(bytes));
     }
     Parts parts = between(op, algorithm, protocol, bytes);
-    parts.fabric_us_min = std::max(parts.fabric_us_min, gpu_memory_us(parts.rounds));
+    const double slower = nccl::size_factor(comm_, op, algorithm, protocol, bytes);
+    parts.fabric_us_min = std::max(parts.fabric_us_min, gpu_memory_us(parts.rounds)) / slower;
+    parts.nvlink_us /= slower;
     return parts;
 }
 
@@ -112,9 +115,8 @@ Parts NcclParts::between(Op op, Algorithm algorithm, Protocol protocol, std::uin
         case Algorithm::kTree:
         case Algorithm::kNvlsTree:
             return tree(op, algorithm, protocol, bytes);
-        case Algorithm::kNvls:
         case Algorithm::kHierarchical:
-            return levels(op, algorithm, protocol, bytes);
+            return levels(op, protocol, bytes);
         case Algorithm::kRecursive:
             return recursive(op, protocol, bytes);
         case Algorithm::kPat:
@@ -143,7 +145,12 @@ Parts NcclParts::inside(Op op, Algorithm algorithm, Protocol protocol, double by
                                                : ring_factor(op, ranks);
     parts.nvlink_us = nvlink_us(cluster_, bytes * moved * wire_bytes(protocol));
     if (by == Algorithm::kNvls && nccl.algbw > 0) {
-        parts.nvlink_us = bytes / (nccl.algbw * 1e3);
+        parts.nvlink_us = bytes / (nccl::nvls_limit(comm_, op) * 1e3);
+    } else if (nccl.algbw > 0 && (by == Algorithm::kTree || protocol != Protocol::kSimple)) {
+        // NCCL's kernels have limits: rings with Simple alone reach the rate of the links.
+        parts.nvlink_us =
+            std::max(parts.nvlink_us, bytes / (nccl.algbw * 1e3)) /
+            nccl::size_factor(comm_, op, by, protocol, static_cast<std::uint64_t>(bytes));
     }
     return parts;
 }
@@ -176,36 +183,39 @@ Parts NcclParts::tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64
     }
     parts.software_us = nccl::latency_us(comm_, op, algorithm, protocol, bytes);
     parts.rounds.push_back(tree_flows(layout_, channels_, scaled_bytes(bytes, wire / channels_)));
-    // Data go up and down between nodes, and the limit of a channel counts both.
-    const double limit = nccl::channel_limit(comm_, algorithm, protocol) * comm_.graph.channels;
-    if (limit > 0) {
-        parts.fabric_us_min = 2 * static_cast<double>(bytes) / (limit * 1e3);
-    }
     const double gpus = layout_.gpus_per_domain();
-    const bool nvls = algorithm == Algorithm::kNvlsTree;
+    if (gpus > 1) {
+        const double limit = nccl::tree_limit(comm_, algorithm, protocol, tree_channels(algorithm));
+        parts.fabric_us_min = static_cast<double>(bytes) / (limit * 1e3);
+    }
     parts.nvlink_us =
-        nvls ? inside(op, Algorithm::kNvls, protocol, static_cast<double>(bytes)).nvlink_us
-             : nvlink_us(cluster_, 2 * static_cast<double>(bytes) * wire * (gpus - 1) / gpus);
+        algorithm == Algorithm::kNvlsTree
+            ? static_cast<double>(bytes) / (nccl::nvls_limit(comm_, op) * 1e3)
+            : nvlink_us(cluster_, 2 * static_cast<double>(bytes) * wire * (gpus - 1) / gpus);
     return parts;
+}
+
+/// Returns the channels of NCCL's search that a tree has: NCCL runs two for each.
+double NcclParts::tree_channels(Algorithm algorithm) const {
+    return channels_given_                     ? channels_ / 2.0
+           : algorithm == Algorithm::kNvlsTree ? comm_.nvls_graph.channels
+                                               : comm_.graph.channels;
 }
 
 /// Returns the parts of an algorithm on two levels: reduce-scatter inside domains, rings over
 /// domains with a part of the bytes for each NIC, all-gather inside domains.
-Parts NcclParts::levels(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
+Parts NcclParts::levels(Op op, Protocol protocol, std::uint64_t bytes) const {
     Parts parts;
     const nccl::Communicator above = domains_of(comm_);
     const nccl::Communicator below = one_domain_of(comm_);
-    const bool nvls = algorithm == Algorithm::kNvls && comm_.nvls;
     const double factor = ring_factor(op, layout_.domains()) * wire_bytes(protocol);
     parts.software_us =
         nccl::latency_us(above, op, Algorithm::kRing, protocol, bytes / layout_.gpus_per_domain());
     if (layout_.gpus_per_domain() > 1) {
-        parts.software_us += nccl::latency_us(below, op, nvls ? Algorithm::kNvls : Algorithm::kRing,
-                                              nvls ? Protocol::kSimple : protocol, bytes);
+        parts.software_us += nccl::latency_us(below, op, Algorithm::kRing, protocol, bytes);
     }
-    const std::uint32_t channels = std::max(channels_, layout_.nics_per_domain());
-    parts.rounds.push_back(ring_flows(layout_, channels, scaled_bytes(bytes, factor / channels)));
-    parts.flow_bytes_per_s = nvls ? 0 : kChannelBytesPerS;
+    parts.rounds.push_back(ring_flows(layout_, channels_, scaled_bytes(bytes, factor / channels_)));
+    parts.flow_bytes_per_s = kChannelBytesPerS;
     const double gpus = layout_.gpus_per_domain();
     parts.nvlink_us = nvlink_us(
         cluster_, static_cast<double>(bytes) * wire_bytes(protocol) * ring_factor(op, gpus));
@@ -274,7 +284,7 @@ std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
         return *sharp_levels_;
     }
     if (!cluster_.fabric.sharp) {
-        return std::unexpected("the cluster's switches do not aggregate: set sharp in its fabric");
+        return std::unexpected(kNoSharp);
     }
     auto fabric = topo::generate(cluster_.fabric.spec);
     if (!fabric) {
@@ -318,15 +328,12 @@ std::expected<Parts, std::string> CollectiveModel::sharp(Op op, Algorithm algori
     if (!levels) {
         return std::unexpected(levels.error());
     }
-    const bool nvls = algorithm == Algorithm::kNvlsSharp;
-    if (nvls && !nccl_.comm().nvls) {
-        return std::unexpected("the GPUs' NVSwitches do not add up: take sharp");
-    }
+    const bool nvls = algorithm == Algorithm::kNvls;
     Parts parts;
-    parts.software_us = nccl::latency_us(nccl_.comm(), op, nvls ? Algorithm::kNvls : algorithm,
-                                         Protocol::kSimple, bytes);
+    parts.software_us = nccl::latency_us(nccl_.comm(), op, algorithm, Protocol::kSimple, bytes);
     SharpTimes times = sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
     times.software_us = 0;  // NCCL's latency above includes it.
+    times.sat_efficiency = std::min(times.sat_efficiency, kGpuMemoryShare);
     const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
     const std::uint64_t share = std::max<std::uint64_t>(nccl_.nic_share(bytes), 1);
     parts.streamed_us = streams ? sharp_us(times, *levels, share) : llt_us(times, *levels, share);

@@ -48,10 +48,13 @@ class NcclParts {
 
     const Layout& layout() const { return layout_; }
     const nccl::Communicator& comm() const { return comm_; }
+    /// Says that NCCL has a SHARP plug-in, which is enabled.
+    void use_collnet() { comm_.collnet = true; }
     /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
     /// has no algorithms for.
     nccl::Choice choose(Op op, std::uint64_t bytes) const;
-    /// Returns the parts of an operation, by any algorithm that computes it except SHARP's.
+    /// Returns the parts of an operation, by any algorithm that computes it except those in which
+    /// switches aggregate.
     Parts parts(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
     /// Returns the part of an operation's bytes that falls to each NIC of a domain.
     std::uint64_t nic_share(std::uint64_t bytes) const { return bytes / layout_.nics_per_domain(); }
@@ -59,10 +62,11 @@ class NcclParts {
   private:
     Parts between(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
     double gpu_memory_us(const std::vector<Flows>& rounds) const;
+    double tree_channels(Algorithm algorithm) const;
     Parts inside(Op op, Algorithm algorithm, Protocol protocol, double bytes) const;
     Parts ring(Op op, Protocol protocol, std::uint64_t bytes) const;
     Parts tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
-    Parts levels(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
+    Parts levels(Op op, Protocol protocol, std::uint64_t bytes) const;
     Parts recursive(Op op, Protocol protocol, std::uint64_t bytes) const;
     Parts pat(Op op, std::uint64_t bytes) const;
     Parts direct(Op op, std::uint64_t bytes) const;
@@ -71,6 +75,7 @@ class NcclParts {
     Layout layout_;
     nccl::Communicator comm_;
     std::uint32_t channels_;
+    bool channels_given_;
 };
 
 /// Returns the bytes per second that NCCL's kernels move over NVLink in one direction of a GPU.

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <ranges>
+
+#include "plan/collective/nccl_parts.h"
 
 namespace softib::plan::nccl {
 
@@ -72,60 +76,82 @@ double log2i(std::uint32_t value) {
     return static_cast<double>(std::bit_width(value)) - 1;
 }
 
+/// The most channels that NCCL's search finds (half of MAXCHANNELS), which is also the most GPUs of
+/// a node that an NVLS group has as heads.
+constexpr std::uint32_t kChannelsMax = 32;
+/// The most GPUs of a node that CollNet takes.
+constexpr std::uint32_t kCollNetGpusMax = 8;
+
 /// Returns whether NCCL would consider this combination. PAT needs nodes with one GPU; NVLS needs
-/// GPUs that have it, and SHARP across nodes.
+/// GPUs that have it, and CollNet across nodes. An all-gather or a reduce-scatter by CollNet needs
+/// a NIC for each GPU.
 bool enabled(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
     const bool halves = op == Op::kAllGather || op == Op::kReduceScatter;
     const bool simple = protocol == Protocol::kSimple;
+    const bool collnet = comm.collnet && comm.nodes > 1 && (!halves || comm.nic_each);
+    const std::uint32_t gpus = comm.ranks / comm.nodes;
     switch (algorithm) {
         case Algorithm::kRing:
             return op == Op::kAllReduce || op == Op::kBroadcast || halves;
         case Algorithm::kTree:
             return op == Op::kAllReduce;
         case Algorithm::kSharp:
-            return simple && comm.collnet && comm.nvswitch && comm.nodes > 1 &&
+            return simple && collnet && comm.nvswitch && gpus <= kCollNetGpusMax &&
                    (op == Op::kAllReduce || halves);
         case Algorithm::kSharpChain:
-            return simple && comm.collnet && comm.nodes > 1 && op == Op::kAllReduce;
+            return simple && collnet && gpus <= kCollNetGpusMax && op == Op::kAllReduce;
         case Algorithm::kNvls:
-            return simple && comm.nvls && comm.graph.channels >= 2 &&
-                   (comm.nodes == 1 || comm.collnet) && (op == Op::kAllReduce || halves);
+            return simple && comm.nvls && comm.nvls_graph.channels >= 2 &&
+                   (comm.nodes == 1 || collnet) &&
+                   (op == Op::kAllReduce || (halves && gpus <= kChannelsMax));
         case Algorithm::kNvlsTree:
-            return simple && comm.nvls && comm.nodes > 1 && op == Op::kAllReduce;
+            return simple && comm.nvls && comm.nvls_graph.channels >= 2 && comm.nodes > 1 &&
+                   op == Op::kAllReduce;
         case Algorithm::kPat:
             return simple && comm.nodes == comm.ranks && halves;
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
-        case Algorithm::kNvlsSharp:
         case Algorithm::kDirect:
             break;
     }
     return false;
 }
 
+/// Returns the GB/s of a channel of NVLS or NVLSTree inside a node.
+double nvls_intra(const Communicator& comm, Op op) {
+    const Graph& graph = comm.nvls_graph;
+    const double ppn = comm.ranks_per_node();
+    const double intra = graph.bw_intra * kNvlsEfficiency[generation_of(comm.compute_capability)] *
+                         (graph.channels - 1) / graph.channels;
+    return intra * (op == Op::kAllReduce ? 2 : (ppn - 1) / ppn);
+}
+
 /// Returns the GB/s of a channel of NVLS or NVLSTree.
 double nvls_channel(const Communicator& comm, Op op, Algorithm algorithm) {
-    const Graph& graph = comm.nvls_graph;
     const std::size_t generation = generation_of(comm.compute_capability);
-    const double ppn = comm.ranks_per_node();
-    double intra =
-        graph.bw_intra * kNvlsEfficiency[generation] * (graph.channels - 1) / graph.channels;
-    intra *= op == Op::kAllReduce ? 2 : (ppn - 1) / ppn;
     const bool pairs = comm.nodes <= 2 && algorithm == Algorithm::kNvlsTree;
-    double result = std::min(intra, graph.bw_inter * (pairs ? 2 : 1));
+    double result = std::min(nvls_intra(comm, op), comm.nvls_graph.bw_inter * (pairs ? 2 : 1));
     if (algorithm == Algorithm::kNvlsTree) {
         result = std::min(result, kNvlsTree[generation][nodes_index(comm)]);
     }
     return result;
 }
 
-double tree_busbw(const Communicator& comm, Protocol protocol, double busbw, double ll_max) {
+/// Returns the highest busbw of LL: limited by GPUs on one node, by CPUs on several.
+double ll_max(const Communicator& comm) {
+    const std::size_t by = comm.nodes == 1 ? generation_of(comm.compute_capability)
+                           : comm.amd_cpu  ? 1
+                                           : 0;
+    return kLlMax[by][nodes_index(comm)];
+}
+
+/// Returns the busbw of a tree whose channels have `busbw` together.
+double tree_busbw(const Communicator& comm, Protocol protocol, double busbw, double channels) {
     const std::size_t generation = generation_of(comm.compute_capability);
     const std::size_t nodes = nodes_index(comm);
-    const double channels = comm.graph.channels;
     busbw = std::min(busbw * .92, channels * kTree[generation][nodes]);
     if (protocol == Protocol::kLl) {
-        busbw = std::min(busbw / 3.8, ll_max);
+        busbw = std::min(busbw / 3.8, ll_max(comm));
     }
     if (protocol == Protocol::kLl128) {
         busbw = std::min(busbw * (comm.nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0),
@@ -146,22 +172,25 @@ double sharp_busbw(const Communicator& comm, Op op, double busbw) {
 double busbw_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
     const std::size_t generation = generation_of(comm.compute_capability);
     const std::size_t nodes = nodes_index(comm);
-    const std::size_t by = comm.nodes == 1 ? generation : comm.amd_cpu ? 1 : 0;
-    const double ll_max = kLlMax[by][nodes];
     const bool collnet = algorithm == Algorithm::kSharp || algorithm == Algorithm::kSharpChain;
     const double channels = comm.graph.channels;
     const double busbw =
         channels * (comm.nodes <= 2 || collnet ? comm.graph.bw_intra : comm.graph.bw_inter);
+    // Trees of two nodes and CollNet have channels of their own inside nodes.
+    const double faster = std::max(comm.tree_intra, comm.graph.bw_intra);
     switch (algorithm) {
         case Algorithm::kRing:
-            return protocol == Protocol::kLl ? std::min(ll_max, busbw * .5)
+            return protocol == Protocol::kLl ? std::min(ll_max(comm), busbw * .5)
                    : protocol == Protocol::kLl128
                        ? std::min(busbw * .92, channels * kRingLl128[generation][nodes])
                        : busbw;
         case Algorithm::kTree:
-            return tree_busbw(comm, protocol, busbw, ll_max);
+            // Without a chain inside nodes NCCL's search finds only its simplest tree.
+            return tree_busbw(comm, protocol, comm.nodes <= 2 ? channels * faster : busbw,
+                              channels) *
+                   (comm.nodes > 1 && comm.ranks == comm.nodes ? .85 : 1);
         case Algorithm::kSharp:
-            return sharp_busbw(comm, op, busbw);
+            return sharp_busbw(comm, op, channels * faster);
         case Algorithm::kNvls:
         case Algorithm::kNvlsTree:
             return comm.nvls_graph.channels * nvls_channel(comm, op, algorithm);
@@ -170,7 +199,6 @@ double busbw_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol p
         case Algorithm::kSharpChain:
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
-        case Algorithm::kNvlsSharp:
         case Algorithm::kDirect:
             break;
     }
@@ -230,17 +258,73 @@ double latency_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol
             return base + log2i(comm.nodes) * (inter / 3.5) + comm.ranks * 2.8;
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
-        case Algorithm::kNvlsSharp:
         case Algorithm::kDirect:
             break;
     }
     return base;
 }
 
-template <std::size_t kCount>
-double fastest_of(const std::array<double, kCount>& speeds, double most) {
-    const auto found = std::ranges::find_if(speeds, [most](double speed) { return speed <= most; });
-    return found == speeds.end() ? speeds.back() : *found;
+/// Returns the channels that NCCL runs for rings and trees between nodes.
+std::uint32_t channels_of(const Communicator& comm) {
+    const std::uint32_t channels = 2 * comm.graph.channels;
+    const bool more = comm.compute_capability >= 90 && comm.graph.bw_intra > 45 && channels < 16;
+    return more ? 2 * channels : channels;
+}
+
+/// Returns the speeds that NCCL's search tries for a channel between nodes, the highest first.
+std::span<const double> speeds_between(std::uint32_t compute_capability) {
+    if (compute_capability >= 100) {
+        return kInterSm100;
+    }
+    return compute_capability >= 90 ? std::span<const double>(kInterSm90)
+                                    : std::span<const double>(kInterSm80);
+}
+std::span<const double> speeds_inside(std::uint32_t compute_capability) {
+    if (compute_capability >= 100) {
+        return kIntraSm100;
+    }
+    return compute_capability >= 90 ? std::span<const double>(kIntraSm90)
+                                    : std::span<const double>(kIntraSm80);
+}
+
+/// Returns the graph of rings with the most bandwidth of those whose channels are no faster than
+/// `most` and have `sum` together, as NCCL's search finds it. It divides fast channels in two.
+Graph search(std::span<const double> speeds, std::uint32_t compute_capability, double most,
+             double sum, std::uint32_t channels_max) {
+    Graph best;
+    for (const double speed : speeds) {
+        const bool too_slow = best.channels != 0 && speed < .49 * best.bw_inter;
+        if (speed > most || too_slow) {
+            continue;
+        }
+        const auto channels =
+            static_cast<std::uint32_t>(std::min<double>(channels_max, sum / speed));
+        if (channels * speed > best.channels * best.bw_inter) {
+            best = {channels, speed, speed};
+        }
+    }
+    if (best.channels == 0) {
+        return {1, speeds.back(), speeds.back()};
+    }
+    const bool many = compute_capability > 80 && best.bw_inter < 50 && best.channels > 4;
+    if (best.bw_inter >= 25 && !many && 2 * best.channels <= kChannelsMax) {
+        best = {2 * best.channels, best.bw_intra / 2, best.bw_inter / 2};
+    }
+    return best;
+}
+
+/// Returns the GB/s inside nodes that NCCL's search finds for the channels of a tree: up to twice
+/// what they have between nodes, since two nodes send each other only half of a tree's traffic.
+/// NVLink gives `sum` to all channels; 0: nodes have one GPU.
+double tree_speed(std::span<const double> speeds, const Graph& rings, double sum) {
+    double found = rings.bw_intra;
+    for (const double speed : std::ranges::reverse_view(speeds)) {
+        const bool fits = sum <= 0 || speed * rings.channels <= sum;
+        if (speed > found && found < 2 * rings.bw_inter && fits) {
+            found = speed;
+        }
+    }
+    return found;
 }
 
 }  // namespace
@@ -264,11 +348,22 @@ double latency_us(const Communicator& comm, Op op, Algorithm algorithm, Protocol
     double latency = latency_of(comm, op, algorithm, protocol);
     const bool plateau = algorithm == Algorithm::kRing && protocol == Protocol::kSimple &&
                          comm.nodes > 1 && op == Op::kAllReduce && comm.graph.channels != 0 &&
-                         bytes / (std::uint64_t{comm.graph.channels} * comm.ranks) >= 64;
+                         bytes / (std::uint64_t{channels_of(comm)} * comm.ranks) >= 64;
     if (plateau) {
         latency *= comm.compute_capability < 80 ? 1.9 : 1.4;
     }
     return latency;
+}
+
+double size_factor(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol,
+                   std::uint64_t bytes) {
+    const std::uint64_t blocks = bytes >> 6;
+    const std::size_t size =
+        blocks == 0 ? 24 : static_cast<std::size_t>(std::bit_width(blocks)) - 1;
+    const bool tree = algorithm == Algorithm::kTree && size < 23;
+    const bool nvls_tree =
+        algorithm == Algorithm::kNvlsTree && size < 24 && comm.compute_capability >= 100;
+    return op == Op::kAllReduce && (tree || nvls_tree) ? kTreeCorrection[index(protocol)][size] : 1;
 }
 
 std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm algorithm,
@@ -277,15 +372,7 @@ std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm alg
     if (algbw <= 0) {
         return std::nullopt;
     }
-    const std::uint64_t blocks = bytes >> 6;
-    const std::size_t size =
-        blocks == 0 ? 24 : static_cast<std::size_t>(std::bit_width(blocks)) - 1;
-    const bool tree = algorithm == Algorithm::kTree && size < 23;
-    const bool nvls_tree =
-        algorithm == Algorithm::kNvlsTree && size < 24 && comm.compute_capability >= 100;
-    if (op == Op::kAllReduce && (tree || nvls_tree)) {
-        algbw *= kTreeCorrection[index(protocol)][size];
-    }
+    algbw *= size_factor(comm, op, algorithm, protocol, bytes);
     return latency_us(comm, op, algorithm, protocol, bytes) +
            static_cast<double>(bytes) / (1000 * algbw);
 }
@@ -294,19 +381,21 @@ double hop_us(Protocol protocol) {
     return kNet[static_cast<std::size_t>(Algorithm::kTree)][index(protocol)];
 }
 
-double channel_limit(const Communicator& comm, Algorithm algorithm, Protocol protocol) {
-    const std::size_t generation = generation_of(comm.compute_capability);
-    const std::size_t nodes = nodes_index(comm);
-    switch (algorithm) {
-        case Algorithm::kTree:
-            return (protocol == Protocol::kLl128 ? kTreeLl128 : kTree)[generation][nodes];
-        case Algorithm::kNvlsTree:
-            return kNvlsTree[generation][nodes];
-        case Algorithm::kRing:
-            return protocol == Protocol::kLl128 ? kRingLl128[generation][nodes] : 0;
-        default:
-            return 0;
+double tree_limit(const Communicator& comm, Algorithm algorithm, Protocol protocol,
+                  double channels) {
+    if (algorithm == Algorithm::kNvlsTree) {
+        const double limit = kNvlsTree[generation_of(comm.compute_capability)][nodes_index(comm)];
+        return channels * limit * comm.ranks / steps_of(Op::kAllReduce, comm.ranks);
     }
+    return tree_busbw(comm, protocol, INFINITY, channels) / 2;
+}
+
+double nvls_limit(const Communicator& comm, Op op) {
+    const double links = comm.nvls_graph.channels * comm.nvls_graph.bw_intra *
+                         kNvlsEfficiency[generation_of(comm.compute_capability)];
+    // A GPU gives the NVSwitch all of its data and gets its share of the sum, or gives its share
+    // and gets all; an all-reduce does both.
+    return op == Op::kAllReduce ? links / (1 + 1 / comm.ranks_per_node()) : links;
 }
 
 std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
@@ -343,27 +432,26 @@ Communicator communicator_of(const Cluster& cluster, std::uint32_t domains,
                              std::uint32_t per_domain, std::uint32_t nics) {
     const std::uint32_t cc = cluster.gpu.compute_capability;
     const double nic = cluster.nic_bytes_per_s() / 1e9;
-    const double link = cc >= 100 ? 40.1 : cc >= 90 ? 20.6 : 20.0;
-    const double nvlink = link * cluster.nvlink.links;
+    const double nvlink = nvlink_rate(cluster) / 1e9;
     Communicator comm{.ranks = domains * per_domain,
                       .nodes = domains,
                       .compute_capability = cc,
                       .nvlink = cluster.nvlink.domain_gpus > 1,
                       .nvswitch = cluster.nvlink.switched && cluster.nvlink.domain_gpus > 1,
-                      .nvls = cluster.nvlink.nvls,
-                      .collnet = cluster.fabric.sharp && domains > 1};
+                      .nvls = cluster.nvlink.nvls && cc >= 90 && per_domain > 1,
+                      .nic_each = nics >= per_domain};
     if (domains > 1) {
-        const double speed = cc >= 100  ? fastest_of(kInterSm100, nic)
-                             : cc >= 90 ? fastest_of(kInterSm90, nic)
-                                        : fastest_of(kInterSm80, nic);
-        comm.graph = {nics, speed, speed};
-        comm.nvls_graph = {per_domain, nvlink / per_domain, nic * nics / per_domain};
+        // A channel leaves the node where it would close its ring: it uses the NVLink of all GPUs
+        // but one.
+        const bool chained = per_domain > 1 && nvlink > 0;
+        const double sum = chained ? nvlink * per_domain / (per_domain - 1.0) : nic * nics;
+        const auto speeds = speeds_between(cc);
+        comm.graph = search(speeds, cc, nic, sum, std::min(nics, kChannelsMax));
+        comm.tree_intra = tree_speed(speeds, comm.graph, chained ? sum : 0);
+        const std::uint32_t heads = std::min(per_domain, kChannelsMax);
+        comm.nvls_graph = {heads, nvlink / heads, nic * std::min(nics, heads) / heads};
     } else {
-        const double speed = cc >= 100  ? fastest_of(kIntraSm100, nvlink)
-                             : cc >= 90 ? fastest_of(kIntraSm90, nvlink)
-                                        : fastest_of(kIntraSm80, nvlink);
-        const auto channels = static_cast<std::uint32_t>(nvlink / speed);
-        comm.graph = {std::max(channels, 1U), speed, speed};
+        comm.graph = search(speeds_inside(cc), cc, nvlink, nvlink, kChannelsMax);
         comm.nvls_graph = {16, nvlink / 16, nvlink / 16};
     }
     return comm;

@@ -18,7 +18,7 @@
 
 namespace softib::plan::nccl {
 
-/// The result of NCCL's search of the topology.
+/// The result of NCCL's search of the topology. NCCL runs two channels for each that it finds.
 struct Graph {
     std::uint32_t channels = 0;
     double bw_intra = 0;  ///< Bandwidth of a channel inside nodes.
@@ -32,16 +32,19 @@ struct Communicator {
     bool amd_cpu = false;  ///< AMD, else Intel: limits of LL and the cost of a post differ.
     bool nvlink = true;    ///< Whether GPUs of a node are joined by NVLink, else by PCIe.
     bool nvswitch = true;
-    bool nvls = true;       ///< Whether NVSwitches can reduce (NVLink SHARP).
-    bool collnet = false;   ///< Whether a SHARP plug-in is there and enabled.
-    Graph graph = {};       ///< The graph of rings and trees.
+    bool nvls = true;  ///< Whether NVSwitches can reduce (NVLink SHARP).
+    /// Whether there is a SHARP plug-in and NCCL_COLLNET_ENABLE is 1; it is 0 by default.
+    bool collnet = false;
+    bool nic_each = true;   ///< Whether there is a NIC for each GPU.
+    Graph graph = {};       ///< The graph of rings, and of trees unless they have their own.
+    double tree_intra = 0;  ///< Bandwidth of a tree's channel inside nodes; 0: graph.bw_intra.
     Graph nvls_graph = {};  ///< The graph of NVLS.
 
     double ranks_per_node() const { return static_cast<double>(ranks) / nodes; }
 };
 
-/// Returns the communicator of all GPUs in the first `domains` NVLink domains of a cluster. A
-/// domain is what NCCL calls a node.
+/// Returns the communicator of all GPUs in the first `domains` NVLink domains of a cluster, without
+/// CollNet. A domain is what NCCL calls a node.
 Communicator communicator_of(const Cluster& cluster, std::uint32_t domains);
 /// Returns the communicator of `per_domain` GPUs in each of `domains` NVLink domains, which use
 /// `nics` NICs in each domain.
@@ -54,6 +57,11 @@ struct Estimate {
 };
 Estimate estimate(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol);
 
+/// Returns the part of its bandwidth that an algorithm has at this size: NCCL's correction of trees
+/// at medium sizes.
+double size_factor(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol,
+                   std::uint64_t bytes);
+
 /// Returns the time that NCCL expects; std::nullopt if it would not take the combination.
 std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm algorithm,
                                   Protocol protocol, std::uint64_t bytes);
@@ -65,8 +73,14 @@ double latency_us(const Communicator& comm, Op op, Algorithm algorithm, Protocol
 /// Returns the latency of a hop between nodes that nothing hides.
 double hop_us(Protocol protocol);
 
-/// Returns the highest busbw of one channel of this algorithm; 0 if NCCL publishes no limit.
-double channel_limit(const Communicator& comm, Algorithm algorithm, Protocol protocol);
+/// Returns the algbw that NCCL's kernels of a tree or of NVLSTree reach with `channels` channels of
+/// its search: the limits that NCCL publishes for a channel and a protocol. They are those of GPUs
+/// that pass data on inside nodes; a node with one GPU is limited by its NIC.
+double tree_limit(const Communicator& comm, Algorithm algorithm, Protocol protocol,
+                  double channels);
+/// Returns the algbw at which the NVSwitches of a domain reduce, multicast, or do both, by the part
+/// of the links' rate that NCCL publishes for it.
+double nvls_limit(const Communicator& comm, Op op);
 
 struct Choice {
     Algorithm algorithm = Algorithm::kRing;

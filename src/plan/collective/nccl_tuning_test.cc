@@ -107,6 +107,36 @@ TEST(NcclTuning, ARingAboveThePlateauPaysLatencyOneAndAHalfTimes) {
                 1.4 * base, 1e-9);
 }
 
+/// NCCL divides channels of at least 25 GB/s in two where there are few of them, and lets a tree of
+/// two nodes go up to twice as fast inside a node as between nodes.
+TEST(NcclTuning, FewNicsHaveTwoChannelsEach) {
+    Cluster cluster = *find_preset("hgx-h200:2");
+    const Communicator one = communicator_of(cluster, 2, 1, 1);
+    EXPECT_EQ(one.graph.channels, 2U);
+    EXPECT_EQ(one.graph.bw_inter, 24);
+    EXPECT_EQ(one.tree_intra, 48);
+    EXPECT_FALSE(one.nvls) << "there is one GPU in a domain";
+    EXPECT_EQ(communicator_of(cluster, 2, 8, 4).graph.channels, 8U);
+    EXPECT_EQ(communicator_of(cluster, 2, 8, 8).graph.channels, 8U);
+}
+
+/// All GPUs of a domain are neighbours in a ring, so its channels share the links of one GPU.
+TEST(NcclTuning, NvLinkLimitsTheChannelsOfRings) {
+    const Communicator h800 = communicator_of(*find_preset("h800-2048"), 4);
+    EXPECT_LE(h800.graph.channels * h800.graph.bw_inter, 8 * 20.6 * 8 / 7);
+    const Communicator racks = communicator_of(*find_preset("nvl72-xdr"), 4);
+    EXPECT_LE(racks.graph.channels * racks.graph.bw_inter, 18 * 40.1 * 72 / 71);
+    EXPECT_GT(racks.graph.channels * racks.graph.bw_inter, 700);
+}
+
+TEST(NcclTuning, CollNetTakesAtMostEightGpusOfANode) {
+    Communicator rack = communicator_of(*find_preset("nvl72-xdr"), 4);
+    rack.collnet = true;
+    EXPECT_FALSE(expected_us(rack, Op::kAllReduce, Algorithm::kSharp, Protocol::kSimple, 8));
+    EXPECT_TRUE(expected_us(rack, Op::kAllReduce, Algorithm::kNvls, Protocol::kSimple, 8));
+    EXPECT_FALSE(expected_us(rack, Op::kAllGather, Algorithm::kNvls, Protocol::kSimple, 8));
+}
+
 TEST(NcclTuning, AClusterGivesTheChannelsThatNcclWouldFind) {
     const auto cluster = find_preset("superpod-h100:2");
     ASSERT_TRUE(cluster);

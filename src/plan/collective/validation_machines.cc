@@ -222,12 +222,9 @@ void add_floors(std::vector<ValidationRow>& rows) {
 
 // ---- NCCL ----
 
-/// Returns the busbw with one algorithm, or with the choice of an NCCL without a SHARP plug-in (so
-/// that there is no NVLS across nodes).
+/// Returns the busbw with one algorithm, or with NCCL's choice.
 double nccl_busbw(const char* name, std::uint64_t bytes, std::optional<Algorithm> algorithm) {
-    Cluster cluster = *find_preset(name);
-    cluster.fabric.sharp = cluster.fabric.sharp && algorithm;
-    const auto model = CollectiveModel::make(cluster, {});
+    const auto model = CollectiveModel::make(*find_preset(name), {});
     if (!model) {
         return 0;
     }
@@ -251,17 +248,17 @@ double rings_without_ll128(const char* name, std::uint64_t bytes) {
     return busbw;
 }
 
-/// Returns the busbw of two hosts with one GPU and one NDR NIC each.
-double one_nic_busbw() {
+/// Returns the time of an all-reduce of two hosts with one GPU and one NDR NIC each.
+Timing one_nic_timing(Algorithm algorithm, std::uint64_t bytes) {
     Cluster cluster = *find_preset("hgx-h200:2");
     cluster.gpus_per_node = 1;
     cluster.nvlink = {.domain_gpus = 1};
     cluster.fabric.spec.hcas_per_host = 1;
     cluster.fabric.spec.shape = topo::Shape::kFatTree;
     const auto model = CollectiveModel::make(cluster, {});
-    const auto timing = model ? (*model)->time(Op::kAllReduce, Algorithm::kRing, 8 * kGibi)
-                              : std::unexpected(model.error());
-    return timing.value_or(Timing{}).busbw;
+    const auto timing =
+        model ? (*model)->time(Op::kAllReduce, algorithm, bytes) : std::unexpected(model.error());
+    return timing.value_or(Timing{});
 }
 
 void add_nccl_machines(std::vector<ValidationRow>& rows) {
@@ -307,11 +304,21 @@ void add_nccl_machines(std::vector<ValidationRow>& rows) {
                    [] { return nccl_busbw("ebay-h100:8", 16 * kGibi, Algorithm::kSharp); }});
     add_row(rows,
             {"B53", "all-reduce over one NDR NIC, busbw", "46 to 48; two channels", 47, 0.1, "GB/s",
-             "nccl-tests, issue 290", one_nic_busbw, nullptr,
+             "nccl-tests, issue 290",
+             [] { return one_nic_timing(Algorithm::kRing, 8 * kGibi).busbw; }, nullptr,
              "kGpuMemoryShare, what is left of a NIC's data rate between the wire and a "
              "GPU's memory, is 0.946 because the wire alone would give 49.7 here; Azure too "
              "takes NDR nodes out below 390 Gb/s with hosts' memory and below 380 with GPUs'"});
     rows.back().fitted = true;
+    constexpr std::array<std::pair<std::uint64_t, double>, 5> kTree{
+        {{2, 18.53}, {4, 27.16}, {8, 36.24}, {16, 39.90}, {32, 41.31}}};
+    for (const auto& [mebi, busbw] : kTree) {
+        add_row(rows, {"B61", "tree all-reduce of " + show_size(mebi * kMebi) + ", busbw, 2 nodes",
+                       "one H100 and one NIC of 400 Gb/s a node; NCCL's protocol", busbw, 0.1,
+                       "GB/s", "nccl-tests, issue 232", [bytes = mebi * kMebi] {
+                           return one_nic_timing(Algorithm::kTree, bytes).busbw;
+                       }});
+    }
 }
 
 }  // namespace

@@ -60,7 +60,6 @@ NcclParts parts_of(const Places& places, std::span<const std::uint32_t> gpus) {
     nccl::Communicator comm =
         nccl::communicator_of(places.cluster(), shape.domains, shape.gpus, shape.nics);
     comm.ranks = static_cast<std::uint32_t>(gpus.size());
-    comm.collnet = false;  // NCCL without a SHARP plug-in.
     return {places.cluster(), Layout(std::move(shape.ends), shape.nics, shape.gpus), comm};
 }
 

@@ -109,6 +109,7 @@ plan::CollectiveOptions options_of(const PlanCollectiveOptions& options, plan::T
     constexpr double kPsPerUs = 1e6;
     result.step_us = static_cast<double>(step) / kPsPerUs;
     result.channels = options.channels;
+    result.collnet = options.collnet;
     result.order =
         options.order == "random" ? plan::RankOrder::kRandom : plan::RankOrder::kTopology;
     result.rails_aligned = !options.rails_crossed;
@@ -287,6 +288,10 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
         return fail(model.error());
     }
     std::vector<std::string> notes;
+    if (const auto& fault = (*model)->collnet_fault()) {
+        notes.push_back(
+            fmt::format("CollNet cannot start, and NCCL goes on without it: {}", *fault));
+    }
     const std::vector<TimedRow> rows = time_rows(
         **model, *op, *sizes, *algorithms, protocol,
         [&](std::size_t done, plan::Algorithm algorithm) {

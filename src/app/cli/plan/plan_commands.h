@@ -26,6 +26,7 @@ struct PlanCollectiveOptions {
     std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list of sizes.
     std::string algorithms = "nccl";  ///< Names separated by commas, "all", or "nccl".
     std::string protocol;             ///< Empty: the one that NCCL would choose.
+    bool collnet = false;             ///< Whether NCCL may let switches aggregate.
     std::uint32_t channels = 0;
     std::string order = "topology";
     bool rails_crossed = false;
