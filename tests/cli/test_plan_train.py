@@ -16,6 +16,15 @@ GPT = ("--model", "gpt3-175b", "--cluster", "superpod-h100", "--gpus", "1024", "
 
 
 class PlanTrain(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.made = []
+
+    def tearDown(self):
+        for path in self.made:
+            path.unlink()
+        super().tearDown()
+
     def test_a_step_has_time_parts_bytes_and_memory(self):
         text = self.ok("plan", "train", *GPT, "--tokens", "300B")
         for words in ("gpt3-175b (174.6 B parameters) on 1,024 H100", "MFU", "GPU-hours",
@@ -90,6 +99,84 @@ class PlanTrain(CliCase):
         os.close(ours)
         self.assertRegex(drawn.decode(), r"\[[#.]{24}\] \d+ of \d+ mappings")
         self.assertTrue(json.loads(said)["stopped"])
+
+    def test_every_option_acts_or_is_refused_by_name(self):
+        cluster = pathlib.Path(self.dir, "narrow.toml")
+        cluster.write_text('base = "hgx-h200:32"\n[fabric]\ntopology = "fat-tree"\n'
+                           'radix = 9\noversubscription = "8:1"\n')
+        model = pathlib.Path(self.dir, "experts.toml")
+        model.write_text('base = "deepseek-v3"\nlayers = 14\nexperts = 16\n')
+        smaller = pathlib.Path(self.dir, "smaller.toml")
+        smaller.write_text('base = "deepseek-v3"\nlayers = 12\nexperts = 16\n')
+        for path in (cluster, model, smaller):
+            self.made.append(path)
+        file = pathlib.Path(self.dir, "written")
+        # Values of operands that are not listed by name, and what an option needs to act.
+        values = {"model": str(smaller), "cluster": "hgx-b200:8", "gpus": "32", "batch": "128",
+                  "sequence": "2048", "comm-sms": "20", "seed": "5", "zero": "0", "tokens": "1T",
+                  "trace": str(file), "html": str(file), "export": f"csv={file}",
+                  "export-layers": "2", "top": "3", "interleave": "7", "threads": "1"}
+        needed = {"uneven": ("--pp", "4"), "placement": ("--no-overlap-dp",),
+                  "seed": ("--placement", "random", "--no-overlap-dp", "--gpus", "256",
+                           "--tp", "8"),
+                  "rails-crossed": ("--no-overlap-dp",), "network": ("--no-overlap-dp",),
+                  "recompute": ("--attention", "unfused"),
+                  "export-layers": ("--export", f"csv={file}"),
+                  "no-overlap-pp": ("--interleave", "7")}
+        # Exchanges that are hidden do not show where they go.
+        own = {"train": ("--tp", "2", "--pp", "2", "--ep", "2", "--recompute", "full"),
+               "search": ("--tp", "2", "--cp", "1", "--ep", "2", "--top", "2")}
+        # A number of threads changes only the time that a search takes.
+        same = {("search", "threads")}
+        pairs, idle = 0, []
+        for ask in ("train", "search"):
+            for option in self.options("plan", ask):
+                name = option["names"][-1].removeprefix("--")
+                if name in ("help", "json"):
+                    continue
+                operand = option["operand"] or ""
+                choices = operand.split("|") if "|" in operand else ["4" if operand else None]
+                choices = [values[name]] if name in values else choices
+                base = self.with_options(
+                    ("plan", ask, "--json", "--model", str(model), "--cluster", str(cluster),
+                     "--gpus", "64", "--batch", "256") + own[ask], needed.get(name, ()))
+                outcomes = [self.outcome(base, file)]
+                for value in choices:
+                    words = (f"--{name}",) if value is None else (f"--{name}", value)
+                    outcomes.append(self.outcome(self.with_options(base, words), file))
+                refused = any(rc == 2 and f"--{name} " in said for rc, said, _ in outcomes[1:])
+                acted = any(outcome != outcomes[0] for outcome in outcomes[1:])
+                if not (refused or acted or (ask, name) in same):
+                    idle.append(f"{ask} --{name}")
+                pairs += 1
+        self.assertEqual(idle, [])
+        self.assertGreaterEqual(pairs, 50)
+    def options(self, *names):
+        """Returns the options of a command, as the parser tells them."""
+        node = json.loads(self.ok("help", "--json"))
+        for name in names:
+            node = next(each for each in node["commands"] if each["name"] == name)
+        return node["options"]
+
+    @staticmethod
+    def with_options(words, more):
+        """Adds options to a command line; an option that is there is replaced."""
+        words = list(words)
+        for i, word in enumerate(more):
+            if word.startswith("--") and word in words:
+                at = words.index(word)
+                takes = i + 1 < len(more) and not more[i + 1].startswith("--")
+                del words[at:at + 1 + takes]
+        return tuple(words) + tuple(more)
+
+    def outcome(self, words, file):
+        """Returns the status, all text and the file that a command leaves."""
+        done = self.softib(*words)
+        written = sorted(pathlib.Path(self.dir).glob(file.name + "*"))
+        content = [each.read_bytes() for each in written]
+        for each in written:
+            each.unlink()
+        return done.returncode, done.stdout + done.stderr, content
 
     def test_models_are_listed_and_may_come_from_a_file(self):
         self.assertIn("deepseek-v3", self.ok("plan", "models"))

@@ -59,6 +59,9 @@ ALLOWED = {
     "spec/trace": ["core/base", "plan"],
     "spec/scenario": ["core/base", "core/topo", "core/link", "net", "net/sim", "net/flow", "plan",
                       "spec"],
+    "spec/train": ["core/base", "plan", "spec", "spec/cluster", "spec/model", "spec/scenario"],
+    # Answers of the planner, computed and as JSON.
+    "answer": ["parallel", "plan", "spec/train"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. The last two do not
     # include each other.
@@ -96,9 +99,10 @@ ALLOWED = {
     # include each other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm",
                    "runtime/daemon"],
-    "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net",
-                "net/sim", "net/sharp", "parallel", "plan", "spec", "spec/cluster", "spec/model",
-                "spec/scenario", "spec/trace", "telemetry", "view", "runtime/shm",
+    "app/cli": ["answer", "core/base", "core/cm", "core/topo", "core/routing", "core/sm",
+                "core/hca", "net", "net/sim", "net/sharp", "parallel", "plan", "spec",
+                "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
+                "telemetry", "view", "runtime/shm",
                 "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
     "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm",
@@ -116,15 +120,16 @@ APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/p
        "app/programs/softib_am.cc", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + [
-    "parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "view",
-    "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp", "abi/sysfs", "abi/rspreload",
-    "abi/nccl", "umad", "telemetry", "telemetry/export", "telemetry/mad", "telemetry/store",
+    "parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
+    "answer", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp",
+    "abi/sysfs", "abi/rspreload", "abi/nccl", "umad", "telemetry", "telemetry/export", "telemetry/mad", "telemetry/store",
     "server"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["view", "server", "spec/trace"] + APP,
-    r"^toml\+\+|^toml\.hpp": ["spec", "spec/cluster", "spec/model", "spec/scenario", "telemetry"],
+    r"^nlohmann/": ["answer", "view", "server", "spec/trace"] + APP,
+    r"^toml\+\+|^toml\.hpp": ["spec", "spec/cluster", "spec/model", "spec/scenario", "spec/train",
+                               "telemetry"],
     r"^httplib\.h|^openssl/|^zlib\.h": ["server"],
     r"^CLI/": ["app/cli"],
     r"^sqlite3\.h": ["app/cli/sweep", "telemetry/store"],

@@ -6,13 +6,11 @@
 #include <cstdio>
 #include <string>
 
+#include "answer/json_text.h"
+
 namespace softib::app {
 
-/// Returns JSON on several lines, for people. Bytes that are no UTF-8 (names of files and programs
-/// may have any) become U+FFFD.
-inline std::string json_text(const nlohmann::ordered_json& value) {
-    return value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+using answer::json_text;
 
 /// Returns JSON on one line, for a reader that takes a value per line. Bytes that are no UTF-8
 /// become U+FFFD.

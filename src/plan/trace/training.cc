@@ -453,7 +453,7 @@ class StepJob {
     std::uint32_t exchange(RankWork& work, Collective what, std::uint32_t chunk, double bytes,
                            const Operations& behind) {
         const HeldParameters held =
-            held_parameters(model_, mapping_, chunk * mapping_.pp + work.stage);
+            held_parameters(model_, mapping_, first_, chunk * mapping_.pp + work.stage);
         bytes /= pieces_of(work, chunk);
         const std::pair<double, Peers> parts[]{{held.shared, Peers::kData},
                                                {held.experts, Peers::kExpertData}};

@@ -74,13 +74,14 @@ std::vector<std::uint32_t> first_layers(const Model& model, const Mapping& mappi
 }
 
 HeldParameters held_parameters(const Model& model, const Mapping& mapping,
-                               std::uint32_t virtual_stage) {
-    const auto first = first_layers(model, mapping);
+                               std::span<const std::uint32_t> first, std::uint32_t virtual_stage) {
+    const double dense = shared_layer_parameters(model, mapping, false);
+    const double routed = model.experts != 0 ? shared_layer_parameters(model, mapping, true) : 0;
+    const double experts = model.experts != 0 ? expert_layer_parameters(model, mapping) : 0;
     HeldParameters held;
     for (std::uint32_t layer = first[virtual_stage]; layer < first[virtual_stage + 1]; ++layer) {
-        const bool experts = model.has_experts(layer);
-        held.shared += shared_layer_parameters(model, mapping, experts);
-        held.experts += experts ? expert_layer_parameters(model, mapping) : 0;
+        held.shared += model.has_experts(layer) ? routed : dense;
+        held.experts += model.has_experts(layer) ? experts : 0;
     }
     if (virtual_stage == 0) {
         held.shared += embedding_parameters(model) / mapping.tp;
@@ -94,64 +95,97 @@ HeldParameters held_parameters(const Model& model, const Mapping& mapping,
 
 namespace {
 
-MemoryUse use_of_stage(const Model& model, const Mapping& mapping, std::uint32_t stage) {
-    const auto first = first_layers(model, mapping);
+/// What a layer keeps, computes again and gathers, in bytes and parameters of a GPU.
+struct LayerUse {
+    double kept = 0;  ///< Bytes of one micro-batch until its backward pass.
+    double again = 0;
+    double gathered = 0;
+};
+
+LayerUse use_of_layer(const Model& model, const Mapping& mapping, bool experts) {
     const double tokens = static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp;
-    MemoryUse use{.stage = stage, .reserved = kReserved};
-    HeldParameters held;
-    double kept_most = 0;  // Bytes of one pass of the largest chunk.
-    double layer_most = 0;
-    double gathered_most = 0;
-    for (std::uint32_t chunk = 0; chunk < mapping.interleave; ++chunk) {
-        const std::uint32_t at = chunk * mapping.pp + stage;
-        const HeldParameters here = held_parameters(model, mapping, at);
-        held.shared += here.shared;
-        held.experts += here.experts;
-        double kept = 0;
-        for (std::uint32_t layer = first[at]; layer < first[at + 1]; ++layer) {
-            const KeptBytes bytes = kept_bytes(model, mapping, model.has_experts(layer));
-            const bool full = mapping.recompute == Recompute::kFull;
-            const bool scores = mapping.recompute == Recompute::kNone;
-            kept += tokens * (full ? bytes.input : bytes.rest + (scores ? bytes.scores : 0));
-            // What is computed again exists for one layer at a time.
-            const double again = full ? bytes.rest + bytes.scores : scores ? 0 : bytes.scores;
-            layer_most = std::max(layer_most, tokens * again);
-            const bool experts = model.has_experts(layer);
-            gathered_most = std::max(gathered_most,
-                                     shared_layer_parameters(model, mapping, experts) +
-                                         (experts ? expert_layer_parameters(model, mapping) : 0));
-        }
-        kept_most = std::max(kept_most, kept);
-    }
-    const Pipeline pipeline{.stages = mapping.pp,
-                            .chunks = mapping.interleave,
-                            .micro_batches = mapping.micro_batches()};
-    use.activations = kept_most * passes_in_flight(pipeline, stage);
-    use.working = layer_most;
-    if (stage + 1 == mapping.pp) {
-        constexpr double kLogitBytes = 4 + 2;
-        use.working = std::max(use.working, kLogitBytes * tokens * model.vocabulary / mapping.tp);
-    }
-    const auto divided = [&](std::uint32_t from, double bytes) {
-        const bool divides = mapping.zero >= from;
-        return bytes * (held.shared / (divides ? mapping.replicas() : 1) +
-                        held.experts / (divides ? mapping.expert_replicas() : 1));
-    };
-    use.optimizer = divided(1, kStateBytes);
-    use.gradients = divided(2, mapping.grad_bytes);
-    use.weights = divided(3, kWeightBytes);
-    if (mapping.zero == 3) {  // All parameters of a layer and the next, and its gradients.
-        use.working += (2 * kWeightBytes + mapping.grad_bytes) * gathered_most;
-    }
-    return use;
+    const KeptBytes bytes = kept_bytes(model, mapping, experts);
+    const bool full = mapping.recompute == Recompute::kFull;
+    const bool scores = mapping.recompute == Recompute::kNone;
+    return {.kept = tokens * (full ? bytes.input : bytes.rest + (scores ? bytes.scores : 0)),
+            .again = tokens * (full     ? bytes.rest + bytes.scores
+                               : scores ? 0
+                                        : bytes.scores),
+            .gathered = shared_layer_parameters(model, mapping, experts) +
+                        (experts ? expert_layer_parameters(model, mapping) : 0)};
 }
+
+/// Computes the memory use of stages.
+class StageMemory {
+  public:
+    StageMemory(const Model& model, const Mapping& mapping)
+        : model_(model),
+          mapping_(mapping),
+          first_(first_layers(model, mapping)),
+          dense_(use_of_layer(model, mapping, false)),
+          experts_(model.experts != 0 ? use_of_layer(model, mapping, true) : LayerUse{}) {}
+
+    MemoryUse of(std::uint32_t stage) const {
+        MemoryUse use{.stage = stage, .reserved = kReserved};
+        HeldParameters held;
+        double kept_most = 0;  // Bytes of one pass of the largest chunk.
+        LayerUse most;
+        for (std::uint32_t chunk = 0; chunk < mapping_.interleave; ++chunk) {
+            const std::uint32_t at = chunk * mapping_.pp + stage;
+            const HeldParameters here = held_parameters(model_, mapping_, first_, at);
+            held.shared += here.shared;
+            held.experts += here.experts;
+            double kept = 0;
+            for (std::uint32_t layer = first_[at]; layer < first_[at + 1]; ++layer) {
+                const LayerUse& one = model_.has_experts(layer) ? experts_ : dense_;
+                kept += one.kept;
+                // What is computed again exists for one layer at a time.
+                most.again = std::max(most.again, one.again);
+                most.gathered = std::max(most.gathered, one.gathered);
+            }
+            kept_most = std::max(kept_most, kept);
+        }
+        const Pipeline pipeline{.stages = mapping_.pp,
+                                .chunks = mapping_.interleave,
+                                .micro_batches = mapping_.micro_batches()};
+        use.activations = kept_most * passes_in_flight(pipeline, stage);
+        use.working = most.again;
+        if (stage + 1 == mapping_.pp) {
+            constexpr double kLogitBytes = 4 + 2;
+            const double tokens =
+                static_cast<double>(mapping_.micro_batch) * mapping_.sequence / mapping_.cp;
+            use.working =
+                std::max(use.working, kLogitBytes * tokens * model_.vocabulary / mapping_.tp);
+        }
+        const auto divided = [&](std::uint32_t from, double bytes) {
+            const bool divides = mapping_.zero >= from;
+            return bytes * (held.shared / (divides ? mapping_.replicas() : 1) +
+                            held.experts / (divides ? mapping_.expert_replicas() : 1));
+        };
+        use.optimizer = divided(1, kStateBytes);
+        use.gradients = divided(2, mapping_.grad_bytes);
+        use.weights = divided(3, kWeightBytes);
+        if (mapping_.zero == 3) {  // All parameters of a layer and the next, and its gradients.
+            use.working += (2 * kWeightBytes + mapping_.grad_bytes) * most.gathered;
+        }
+        return use;
+    }
+
+  private:
+    const Model& model_;
+    const Mapping& mapping_;
+    std::vector<std::uint32_t> first_;
+    LayerUse dense_;
+    LayerUse experts_;
+};
 
 }  // namespace
 
 MemoryUse memory_use(const Model& model, const Gpu& gpu, const Mapping& mapping) {
+    const StageMemory memory(model, mapping);
     MemoryUse most;
     for (std::uint32_t stage = 0; stage < mapping.pp; ++stage) {
-        const MemoryUse use = use_of_stage(model, mapping, stage);
+        const MemoryUse use = memory.of(stage);
         if (stage == 0 || use.total() > most.total()) {
             most = use;
         }

@@ -4,7 +4,9 @@
 // The memory of a GPU that a mapping needs, by parts, on the pipeline stage that needs most.
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "plan/train/mapping.h"
 
@@ -40,8 +42,9 @@ struct HeldParameters {
     double shared = 0;   ///< Parameters that all replicas have.
     double experts = 0;  ///< Parameters of its experts.
 };
+/// Returns what a GPU of a virtual stage holds; `first` is from first_layers().
 HeldParameters held_parameters(const Model& model, const Mapping& mapping,
-                               std::uint32_t virtual_stage);
+                               std::span<const std::uint32_t> first, std::uint32_t virtual_stage);
 
 /// Returns the first layer of each virtual stage, and the number of all layers as a last entry.
 std::vector<std::uint32_t> first_layers(const Model& model, const Mapping& mapping);

@@ -2,16 +2,20 @@
 #include "plan/train/search.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace softib::plan {
 
 namespace {
 
-constexpr std::uint32_t kLongSequence = 16'384;
-constexpr std::uint32_t kInterleaveMax = 8;
-constexpr std::uint32_t kMicroBatchMax = 16;
+/// Mappings that are timed before the limit for all others is tightened.
+constexpr std::size_t kRound = 64;
+/// The model of the fabric times at most this many mappings for each one that is returned.
+constexpr std::size_t kRefinedMost = 10;
 
 /// Returns the divisors of `whole` up to `most`, or `fixed` alone if it is not 0.
 std::vector<std::uint32_t> divisors(std::uint32_t whole, std::uint32_t most, std::uint32_t fixed) {
@@ -24,14 +28,6 @@ std::vector<std::uint32_t> divisors(std::uint32_t whole, std::uint32_t most, std
     return fixed != 0 ? std::vector<std::uint32_t>{fixed} : found;
 }
 
-std::vector<std::uint32_t> powers(std::uint32_t most, std::uint32_t fixed) {
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t i = 1; i <= most; i *= 2) {
-        found.push_back(i);
-    }
-    return fixed != 0 ? std::vector<std::uint32_t>{fixed} : found;
-}
-
 /// Lists mappings by trying the values of one field after the other.
 class Enumeration {
   public:
@@ -39,16 +35,17 @@ class Enumeration {
         : model_(model), cluster_(cluster), space_(space) {}
 
     std::vector<Mapping> all() {
-        const std::uint32_t context_most = space_.base.sequence >= kLongSequence ? 16 : 1;
-        for (const std::uint32_t tp : powers(cluster_.domain_gpus(), space_.tp)) {
-            for (const std::uint32_t cp : powers(context_most, space_.cp)) {
-                for (const std::uint32_t pp : stages()) {
+        const std::uint32_t gpus = space_.base.gpus;
+        for (const std::uint32_t tp : divisors(gpus, model_.heads, space_.tp)) {
+            for (const std::uint32_t cp : divisors(gpus / tp, gpus / tp, space_.cp)) {
+                const std::uint32_t left = gpus / tp / cp;
+                for (const std::uint32_t pp : divisors(left, model_.layers + 2, space_.pp)) {
                     Mapping mapping = space_.base;
                     mapping.tp = tp;
                     mapping.cp = cp;
                     mapping.pp = pp;
-                    const std::uint64_t one = std::uint64_t{tp} * cp * pp;
-                    if (one <= mapping.gpus && mapping.gpus % one == 0) {
+                    if (gpus % (std::uint64_t{tp} * cp * pp) == 0 &&
+                        gpus >= std::uint64_t{tp} * cp * pp) {
                         with_experts(mapping);
                     }
                 }
@@ -58,24 +55,13 @@ class Enumeration {
     }
 
   private:
-    std::vector<std::uint32_t> stages() const {
-        std::vector<std::uint32_t> counts = divisors(model_.layers, model_.layers, space_.pp);
-        if (space_.pp == 0) {  // Also numbers that divide if embedding and logits count as layers.
-            for (const std::uint32_t more : divisors(model_.layers + 2, model_.layers, 0)) {
-                counts.push_back(more);
-            }
-            std::ranges::sort(counts);
-            counts.erase(std::ranges::unique(counts).begin(), counts.end());
-        }
-        return counts;
-    }
-
     void with_experts(Mapping mapping) {
         const std::uint32_t whole =
             model_.experts == 0 ? 1 : std::gcd(model_.experts, mapping.replicas());
+        const std::uint32_t share = mapping.batch / mapping.dp();
         for (const std::uint32_t ep : divisors(whole, whole, space_.ep)) {
             mapping.ep = ep;
-            for (const std::uint32_t micro : powers(kMicroBatchMax, space_.micro_batch)) {
+            for (const std::uint32_t micro : divisors(share, share, space_.micro_batch)) {
                 mapping.micro_batch = micro;
                 with_chunks(mapping);
             }
@@ -83,39 +69,45 @@ class Enumeration {
     }
 
     void with_chunks(Mapping mapping) {
-        const std::uint32_t most = mapping.pp == 1 ? 1 : kInterleaveMax;
+        const std::uint32_t most = mapping.pp == 1 ? 1 : (model_.layers + 2) / mapping.pp;
         for (std::uint32_t chunks = 1; chunks <= most; ++chunks) {
-            if (space_.interleave != 0 && chunks != space_.interleave) {
-                continue;
+            if (space_.interleave == 0 || chunks == space_.interleave) {
+                mapping.interleave = chunks;
+                mapping.uneven = model_.layers % mapping.virtual_stages() != 0;
+                with_states(mapping);
             }
-            mapping.interleave = chunks;
-            const std::uint32_t count = mapping.virtual_stages();
-            if (model_.layers % count != 0 && (model_.layers + 2) % count != 0) {
-                continue;
-            }
-            mapping.uneven = model_.layers % count != 0;
-            with_states(mapping);
         }
     }
 
     void with_states(Mapping mapping) {
-        for (const std::uint32_t zero : {1U, 3U}) {
+        for (std::uint32_t zero = 0; zero <= 3; ++zero) {
             mapping.zero = space_.zero.value_or(zero);
-            for (const Recompute recompute :
-                 {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
-                mapping.recompute = space_.recompute.value_or(recompute);
-                const bool scores = mapping.attention == AttentionKernel::kUnfused;
-                const bool useful = mapping.recompute != Recompute::kSelective || scores ||
-                                    space_.recompute.has_value();
-                if (useful && !find_fault(model_, cluster_, mapping)) {
-                    found_.push_back(mapping);
-                }
-                if (space_.recompute) {
-                    break;
-                }
+            // A single replica has nobody to divide with.
+            const bool tried = space_.zero.has_value() || zero == 1 ||
+                               (mapping.replicas() > 1 && (zero == 0 || mapping.pp == 1));
+            mapping.recompute = Recompute::kNone;
+            if (tried && !find_fault(model_, cluster_, mapping)) {
+                with_recomputation(mapping);
             }
-            if (space_.zero || mapping.pp > 1 || mapping.replicas() == 1) {
+            if (space_.zero) {
                 break;
+            }
+        }
+    }
+
+    void with_recomputation(Mapping mapping) {
+        if (space_.recompute) {
+            mapping.recompute = *space_.recompute;
+            found_.push_back(mapping);
+            return;
+        }
+        // Selective recomputation drops scores, and what latents are expanded to.
+        const bool drops = mapping.attention == AttentionKernel::kUnfused || model_.latent();
+        for (const Recompute recompute :
+             {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+            if (recompute != Recompute::kSelective || drops) {
+                mapping.recompute = recompute;
+                found_.push_back(mapping);
             }
         }
     }
@@ -124,6 +116,180 @@ class Enumeration {
     const Cluster& cluster_;
     const SearchSpace& space_;
     std::vector<Mapping> found_;
+};
+
+TimePs end_of(const Candidate& candidate) {
+    return static_cast<TimePs>(std::llround(candidate.seconds * 1e12));
+}
+
+/// Runs one search.
+class Search {
+  public:
+    Search(const Model& model, const Cluster& cluster, const SearchSpace& space,
+           const SearchRun& run)
+        : model_(model),
+          cluster_(cluster),
+          run_(run),
+          links_(cluster),
+          all_(candidates(model, cluster, space)) {}
+
+    std::expected<SearchResult, std::string> result() {
+        result_.mappings = all_.size();
+        sort_out();
+        if (!run_.network) {
+            time_all(run_.top, kNever);
+            result_.best = best_of(std::move(timed_), run_.top);
+        } else if (auto refined = refine(); !refined) {
+            return std::unexpected(refined.error());
+        }
+        return std::move(result_);
+    }
+
+  private:
+    /// A mapping that fits, and the least time of its step.
+    struct Bounded {
+        TimePs least = 0;
+        std::size_t mapping = 0;
+        auto operator<=>(const Bounded&) const = default;
+    };
+
+    bool stopped() {
+        result_.stopped |= run_.stop && run_.stop();
+        return result_.stopped;
+    }
+
+    /// Does work on the caller's threads. `done` and `all` count mappings; a call is about `unit`.
+    void each(SearchStage stage, std::size_t count, std::size_t unit, std::size_t done,
+              std::size_t all, const SearchRun::Work& work) {
+        const auto unless_stopped = [&](std::size_t i) {
+            if (!run_.stop || !run_.stop()) {
+                work(i);
+            }
+        };
+        const auto watch = [&](std::size_t more) {
+            if (run_.tell) {
+                run_.tell(stage, std::min(done + more * unit, all), all);
+            }
+        };
+        if (run_.each) {
+            return run_.each(count, unless_stopped, watch);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            unless_stopped(i);
+        }
+    }
+
+    /// Finds the mappings that fit, and sorts them by their least times.
+    void sort_out() {
+        constexpr std::size_t kBlock = 256;
+        std::vector<TimePs> least(all_.size(), kNever);
+        const std::size_t blocks = (all_.size() + kBlock - 1) / kBlock;
+        each(SearchStage::kSorting, blocks, kBlock, 0, all_.size(), [&](std::size_t block) {
+            const std::size_t end = std::min((block + 1) * kBlock, all_.size());
+            for (std::size_t i = block * kBlock; i < end; ++i) {
+                if (memory_use(model_, cluster_.gpu, all_[i]).fits()) {
+                    least[i] = least_time(model_, cluster_, all_[i], links_);
+                }
+            }
+        });
+        for (std::size_t i = 0; i < least.size(); ++i) {
+            if (least[i] != kNever) {
+                bounded_.push_back({least[i], i});
+            }
+        }
+        std::ranges::sort(bounded_);
+        result_.fitting = bounded_.size();
+    }
+
+    /// Returns the time of the slowest of the `most` quickest mappings so far; kNever if there are
+    /// fewer.
+    TimePs slowest_of(std::size_t most) const {
+        if (timed_.size() < most) {
+            return kNever;
+        }
+        std::vector<TimePs> ends;
+        std::ranges::transform(timed_, std::back_inserter(ends), end_of);
+        std::ranges::nth_element(ends, ends.begin() + static_cast<std::ptrdiff_t>(most) - 1);
+        return ends[most - 1];
+    }
+
+    /// Times mappings by rates and latencies until all others are slower than the `most` quickest,
+    /// or than `limit`.
+    void time_all(std::size_t most, TimePs limit) {
+        while (next_ < bounded_.size() && !stopped()) {
+            limit = std::min(limit, slowest_of(most));
+            const auto end =
+                std::ranges::upper_bound(bounded_, limit, {}, &Bounded::least) - bounded_.begin();
+            if (next_ >= static_cast<std::size_t>(end)) {
+                return;
+            }
+            const std::size_t left = static_cast<std::size_t>(end) - next_;
+            std::vector<std::optional<Candidate>> tried(std::min(kRound, left));
+            each(SearchStage::kTiming, tried.size(), 1, next_, next_ + left, [&](std::size_t i) {
+                tried[i] = try_mapping(model_, cluster_, all_[bounded_[next_ + i].mapping], links_);
+            });
+            next_ += tried.size();
+            for (const auto& one : tried) {
+                if (one) {
+                    timed_.push_back(*one);
+                }
+            }
+        }
+    }
+
+    /// Times the quickest again on the model of the fabric, where exchanges take as long as by
+    /// rates and latencies or longer: until every other mapping takes longer even by those.
+    std::expected<void, std::string> refine() {
+        const std::size_t first = 2 * run_.top;
+        const std::size_t most = kRefinedMost * run_.top;
+        time_all(first, kNever);
+        if (timed_.empty() || stopped()) {
+            result_.best = best_of(std::move(timed_), run_.top);
+            return {};
+        }
+        const auto network = run_.network();
+        if (!network) {
+            return std::unexpected(network.error());
+        }
+        std::vector<Candidate> refined;
+        TimePs quickest = kNever;
+        std::size_t wanted = first;
+        while (!stopped()) {
+            const std::vector<Candidate> order = best_of(timed_, most);
+            wanted = std::min(wanted, order.size());
+            for (std::size_t i = refined.size(); i < wanted && !stopped(); ++i) {
+                if (run_.tell) {
+                    run_.tell(SearchStage::kFabric, i, wanted);
+                }
+                refined.push_back(*try_mapping(model_, cluster_, order[i].mapping, **network));
+                if (auto fault = (*network)->fault()) {
+                    return std::unexpected(*std::move(fault));
+                }
+                quickest = std::min(quickest, end_of(refined.back()));
+            }
+            time_all(most, quickest);
+            const auto quicker = static_cast<std::uint64_t>(std::ranges::count_if(
+                timed_, [&](const Candidate& each) { return end_of(each) < quickest; }));
+            result_.open = quicker - std::min<std::uint64_t>(quicker, refined.size());
+            if (result_.open == 0 || wanted >= most) {
+                break;
+            }
+            wanted = std::min(most, wanted + run_.top);
+        }
+        result_.refined = refined.size();
+        result_.best = best_of(std::move(refined), run_.top);
+        return {};
+    }
+
+    const Model& model_;
+    const Cluster& cluster_;
+    const SearchRun& run_;
+    LinkCommunication links_;
+    std::vector<Mapping> all_;
+    std::vector<Bounded> bounded_ = {};  ///< The quickest bound first.
+    std::size_t next_ = 0;               ///< The first of `bounded_` that was not timed.
+    std::vector<Candidate> timed_ = {};  ///< By rates and latencies.
+    SearchResult result_ = {};
 };
 
 }  // namespace
@@ -155,6 +321,11 @@ std::vector<Candidate> best_of(std::vector<Candidate> tried, std::size_t most) {
     });
     tried.resize(std::min(tried.size(), most));
     return tried;
+}
+
+std::expected<SearchResult, std::string> search(const Model& model, const Cluster& cluster,
+                                                const SearchSpace& space, const SearchRun& run) {
+    return Search(model, cluster, space, run).result();
 }
 
 }  // namespace softib::plan

@@ -41,7 +41,7 @@ class StepBuilder {
           send_(costs_.send()) {}
 
     Step build() {
-        make_stages();
+        make_stages(true);
         Pipeline pipeline = make_pipeline();
         step_.played = play(pipeline);
         gather_parameters(pipeline);
@@ -58,10 +58,38 @@ class StepBuilder {
         return std::move(step_);
     }
 
+    TimePs least() {
+        make_stages(false);
+        add_exchanges(stages_.front());
+        const Pipeline pipeline = make_pipeline();
+        TimePs most = 0;
+        TimePs ahead = 0;   // First passes of the stages before.
+        TimePs behind = 0;  // Their last passes.
+        for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
+            TimePs busy = 0;
+            for (std::uint32_t chunk = 0; chunk < mapping_.interleave; ++chunk) {
+                const StageWork& work = pipeline.work[chunk * mapping_.pp + stage];
+                busy += pipeline.micro_batches * (work.forward + work.backward);
+            }
+            const StageWork& first = pipeline.work[stage];
+            behind += stage == 0 ? 0 : first.send;
+            most = std::max(most, ahead + busy + behind);
+            if (stage == 0) {  // Its gradients begin with the last backward pass, or behind it.
+                const std::uint32_t pieces = std::max(first.layers, 1U);
+                const TimePs takes = to_ps(stages_[0].reduce.seconds) / pieces * pieces;
+                most = std::max(most, busy - (mapping_.overlap_dp ? first.backward : 0) + takes);
+            }
+            ahead += first.forward + first.send;
+            behind += first.backward;
+        }
+        return most + to_ps(share_embedding()) + to_ps(optimizer_seconds());
+    }
+
   private:
     static std::size_t at(Dimension dimension) { return static_cast<std::size_t>(dimension); }
 
-    void make_stages() {
+    /// Sets the costs of all stages, with the exchanges of gradients and parameters or without.
+    void make_stages(bool exchanges) {
         const auto first = first_layers(model_, mapping_);
         const LayerCost dense = costs_.layer(false);
         const LayerCost experts = model_.experts != 0 ? costs_.layer(true) : LayerCost{};
@@ -78,8 +106,10 @@ class StepBuilder {
             if (i + 1 == count) {
                 stage.cost += costs_.logits();
             }
-            stage.held = held_parameters(model_, mapping_, i);
-            add_exchanges(stage);
+            stage.held = held_parameters(model_, mapping_, first, i);
+            if (exchanges) {
+                add_exchanges(stage);
+            }
             stages_.push_back(stage);
         }
     }
@@ -367,6 +397,11 @@ double StepParts::seconds() const {
 Step time_step(const Model& model, const Cluster& cluster, const Mapping& mapping,
                const Communication& communication) {
     return StepBuilder(model, cluster, mapping, communication).build();
+}
+
+TimePs least_time(const Model& model, const Cluster& cluster, const Mapping& mapping,
+                  const Communication& communication) {
+    return StepBuilder(model, cluster, mapping, communication).least();
 }
 
 std::expected<Step, std::string> estimate_step(const Model& model, const Cluster& cluster,

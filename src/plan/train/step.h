@@ -71,6 +71,12 @@ std::expected<Step, std::string> estimate_step(const Model& model, const Cluster
 Step time_step(const Model& model, const Cluster& cluster, const Mapping& mapping,
                const Communication& communication);
 
+/// Returns a time that time_step() cannot be less than. It is quick, because it does not play the
+/// schedule: each stage has its passes one after the other, behind the first passes of the stages
+/// before it and before their last ones.
+TimePs least_time(const Model& model, const Cluster& cluster, const Mapping& mapping,
+                  const Communication& communication);
+
 struct TrainingRun {
     double days = 0;
     double gpu_hours = 0;

@@ -193,7 +193,8 @@ TEST_F(Steps, StatesTakeEighteenBytesAParameterUnlessTheyAreDivided) {
     mapping.gpus = 64;
     mapping.batch = 64;
     mapping.sequence = 2048;
-    const double parameters = held_parameters(model, mapping, 0).shared;
+    const double parameters =
+        held_parameters(model, mapping, first_layers(model, mapping), 0).shared;
     const auto states = [&](std::uint32_t zero) {
         mapping.zero = zero;
         const MemoryUse use = memory_use(model, cluster_.gpu, mapping);

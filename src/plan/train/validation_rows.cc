@@ -37,15 +37,8 @@ Step step_of(const Model& model, const Cluster& cluster, const Mapping& mapping)
 /// Returns the quickest mapping that fits, by rates and latencies alone.
 std::optional<Candidate> quickest(const Model& model, const Cluster& cluster,
                                   const SearchSpace& space) {
-    const LinkCommunication communication(cluster);
-    std::vector<Candidate> tried;
-    for (const Mapping& mapping : candidates(model, cluster, space)) {
-        if (const auto one = try_mapping(model, cluster, mapping, communication)) {
-            tried.push_back(*one);
-        }
-    }
-    const auto best = best_of(std::move(tried), 1);
-    return best.empty() ? std::nullopt : std::optional(best[0]);
+    const auto found = search(model, cluster, space, {.top = 1});
+    return found && !found->best.empty() ? std::optional(found->best[0]) : std::nullopt;
 }
 
 // M1 and M2: table 1 of the Megatron paper, SC'21.

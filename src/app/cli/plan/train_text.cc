@@ -153,28 +153,36 @@ std::string to_text(const Report& report) {
 }
 
 std::string to_text(const Search& search) {
+    const plan::SearchResult& result = search.result;
     std::string text = fmt::format("{} on {} {} of {}: {} of {} mappings fit; tried in {:.1f} s\n",
                                    painted(search.model.name, Colour::kBold), grouped(search.gpus),
                                    search.cluster.gpu.name, search.cluster.name,
-                                   grouped(static_cast<double>(search.fitting)),
-                                   grouped(static_cast<double>(search.mappings)), search.seconds);
-    if (search.refined != 0) {
+                                   grouped(static_cast<double>(result.fitting)),
+                                   grouped(static_cast<double>(result.mappings)), search.seconds);
+    if (result.refined != 0) {
         text +=
             fmt::format("ranked by rates and latencies; the {} quickest again on the {} model\n",
-                        search.refined, search.network);
+                        result.refined, search.network);
     }
-    if (search.stopped) {
+    if (result.open != 0) {
+        text += fmt::format(
+            "{} or more others may be quicker than the first: by rates and latencies alone they "
+            "are; a larger --top tries more\n",
+            grouped(static_cast<double>(result.open)));
+    }
+    if (result.stopped) {
         text += painted("stopped before the end: these are the best so far\n", Colour::kYellow);
     }
-    Table table({"STEP", "MFU", "TP", "PP", "CHUNKS", "CP", "EP", "DP", "ZERO", "MICRO-BATCH",
-                 "RECOMPUTE", "BUBBLE", "EXPOSED", "MEMORY"});
-    for (const plan::Candidate& each : search.best) {
+    Table table({"STEP", "MFU", "TP", "PP", "CHUNKS", "UNEVEN", "CP", "EP", "DP", "ZERO",
+                 "MICRO-BATCH", "RECOMPUTE", "BUBBLE", "EXPOSED", "MEMORY"});
+    for (const plan::Candidate& each : result.best) {
         const plan::Mapping& m = each.mapping;
         table.row({seconds_text(each.seconds), share_text(each.mfu), std::to_string(m.tp),
-                   std::to_string(m.pp), std::to_string(m.interleave), std::to_string(m.cp),
-                   std::to_string(m.ep), std::to_string(m.dp()), std::to_string(m.zero),
-                   std::to_string(m.micro_batch), plan::to_string(m.recompute),
-                   share_text(each.bubble_share), share_text(each.exposed_share),
+                   std::to_string(m.pp), std::to_string(m.interleave), m.uneven ? "yes" : "no",
+                   std::to_string(m.cp), std::to_string(m.ep), std::to_string(m.dp()),
+                   std::to_string(m.zero), std::to_string(m.micro_batch),
+                   plan::to_string(m.recompute), share_text(each.bubble_share),
+                   share_text(each.exposed_share),
                    fmt::format("{:.1f} GiB", each.memory_bytes / kGiB)});
     }
     return text + "\n" + table.text();

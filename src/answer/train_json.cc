@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <nlohmann/json.hpp>
 
-#include "app/cli/json_text.h"
-#include "app/cli/plan/train_report.h"
+#include "answer/json_text.h"
+#include "answer/train.h"
 
-namespace softib::app::train {
+namespace softib::answer {
 
 namespace {
 
@@ -88,7 +88,7 @@ Json model_json(const plan::Model& model) {
 
 }  // namespace
 
-std::string to_json(const Report& report) {
+std::string to_json(const StepReport& report) {
     const plan::Step& step = report.step;
     Json json = {{"model", model_json(report.model)},
                  {"cluster", report.cluster.name},
@@ -112,9 +112,10 @@ std::string to_json(const Report& report) {
     return json_text(json);
 }
 
-std::string to_json(const Search& search) {
+std::string to_json(const SearchReport& report) {
+    const plan::SearchResult& result = report.result;
     Json best = Json::array();
-    for (const plan::Candidate& each : search.best) {
+    for (const plan::Candidate& each : result.best) {
         best.push_back({{"step_s", each.seconds},
                         {"mfu", each.mfu},
                         {"bubble_share", each.bubble_share},
@@ -122,14 +123,15 @@ std::string to_json(const Search& search) {
                         {"memory_bytes", each.memory_bytes},
                         {"mapping", mapping_json(each.mapping)}});
     }
-    return json_text({{"model", search.model.name},
-                      {"cluster", search.cluster.name},
-                      {"gpus", search.gpus},
-                      {"mappings", search.mappings},
-                      {"fitting", search.fitting},
-                      {"network", search.network},
-                      {"refined", search.refined},
-                      {"stopped", search.stopped},
+    return json_text({{"model", report.model.name},
+                      {"cluster", report.cluster.name},
+                      {"gpus", report.gpus},
+                      {"mappings", result.mappings},
+                      {"fitting", result.fitting},
+                      {"network", report.network},
+                      {"refined", result.refined},
+                      {"open", result.open},
+                      {"stopped", result.stopped},
                       {"best", best}});
 }
 
@@ -141,4 +143,4 @@ std::string models_json() {
     return json_text(models);
 }
 
-}  // namespace softib::app::train
+}  // namespace softib::answer

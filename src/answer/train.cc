@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "answer/train.h"
+
+#include <chrono>
+#include <utility>
+
+#include "parallel/for_each.h"
+#include "plan/train/fabric_communication.h"
+
+namespace softib::answer {
+
+namespace {
+
+using spec::TrainAsk;
+using spec::TrainQuestion;
+
+/// Returns the model that times the exchanges of a job.
+plan::SearchRun::Network network_of(const TrainQuestion& question, const plan::Job& job) {
+    if (question.network == "analytic") {
+        return std::make_unique<plan::LinkCommunication>(job.cluster);
+    }
+    return plan::FabricCommunication::make(
+        job.cluster, job.mapping.gpus,
+        {.model = question.network == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow,
+         .order = question.placed_randomly ? plan::RankOrder::kRandom : plan::RankOrder::kTopology,
+         .seed = question.seed,
+         .rails_aligned = !question.rails_crossed});
+}
+
+}  // namespace
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
+    auto job = spec::job_of(question, TrainAsk::kTrain);
+    if (!job) {
+        return std::unexpected(job.error());
+    }
+    // A mapping that cannot work is refused before the fabric is routed, which takes long.
+    if (auto rough = plan::estimate_step(job->model, job->cluster, job->mapping,
+                                         plan::LinkCommunication(job->cluster));
+        !rough) {
+        return std::unexpected(rough.error());
+    }
+    auto network = network_of(question, *job);
+    if (!network) {
+        return std::unexpected(network.error());
+    }
+    auto step = plan::estimate_step(job->model, job->cluster, job->mapping, **network);
+    if (!step) {
+        return std::unexpected(step.error());
+    }
+    return TimedStep{.report = {.model = std::move(job->model),
+                                .cluster = std::move(job->cluster),
+                                .mapping = job->mapping,
+                                .step = *std::move(step),
+                                .tokens = question.tokens,
+                                .network = question.network},
+                     .network = *std::move(network)};
+}
+
+std::expected<SearchReport, std::string> search(const TrainQuestion& question,
+                                                const SearchWatch& watch) {
+    auto job = spec::job_of(question, TrainAsk::kSearch);
+    if (!job) {
+        return std::unexpected(job.error());
+    }
+    plan::SearchRun run{.top = question.top, .stop = watch.stop, .tell = watch.tell};
+    run.each = [&question](std::size_t count, const auto& work, const auto& tell) {
+        parallel::for_each(count, question.threads, work, tell);
+    };
+    if (question.network != "analytic") {
+        run.network = [&] { return network_of(question, *job); };
+    }
+    const auto begun = std::chrono::steady_clock::now();
+    auto result = plan::search(job->model, job->cluster, space_of(*job, question.wish), run);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    if (!result) {
+        return std::unexpected(result.error());
+    }
+    if (result->best.empty() && !result->stopped) {
+        return std::unexpected(plan::why_nothing(*job, result->mappings));
+    }
+    return SearchReport{.model = std::move(job->model),
+                        .cluster = std::move(job->cluster),
+                        .gpus = job->mapping.gpus,
+                        .network = question.network,
+                        .seconds = took.count(),
+                        .result = *std::move(result)};
+}
+
+}  // namespace softib::answer

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The keys of questions about training.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "plan/units.h"
+#include "spec/train/question.h"
+
+namespace softib::spec {
+
+namespace {
+
+constexpr std::uint64_t kCountMost = 100'000'000;
+constexpr std::string_view kModelHelp = "a model of 'softib plan models', or a file (TOML)";
+constexpr std::string_view kClusterHelp =
+    "a cluster of 'softib plan presets', with a size as superpod-h100:16, or a file (TOML)";
+constexpr std::string_view kOneStep = "train times one mapping; search looks for others";
+constexpr std::string_view kNoStep = "a search has no single step; train has";
+
+/// Reads a whole number from `least` to `most` into `field`.
+template <typename Field>
+Result put_count(Field& field, const std::string& text, std::uint64_t least, std::uint64_t most) {
+    const auto number = plan::parse_count(text);
+    if (!number || *number < least || *number > most) {
+        return std::unexpected(
+            fmt::format("must be a whole number from {} to {}, not '{}'", least, most, text));
+    }
+    field = static_cast<std::uint32_t>(*number);
+    return {};
+}
+
+template <auto kField, std::uint64_t kLeast = 1, std::uint64_t kMost = kCountMost>
+Result count(TrainQuestion& question, const std::string& text) {
+    return put_count(question.*kField, text, kLeast, kMost);
+}
+
+template <auto kField>
+Result degree(TrainQuestion& question, const std::string& text) {
+    return put_count(question.wish.*kField, text, 1, kCountMost);
+}
+
+template <auto kField>
+Result text(TrainQuestion& question, const std::string& text) {
+    question.*kField = text;
+    return {};
+}
+
+/// Sets a field of the framework to a fixed value, for switches.
+template <auto kField, bool kValue>
+Result framework(TrainQuestion& question, const std::string&) {
+    question.wish.framework.*kField = kValue;
+    return {};
+}
+
+/// Stores what `parse` made of a text, or returns that it is none of the known names.
+template <typename Field, typename Parsed>
+Result put_name(Field& field, const std::string& text, const Parsed& parsed,
+                std::string_view names) {
+    if (!parsed) {
+        return std::unexpected(fmt::format("must be {}, not '{}'", names, text));
+    }
+    field = *parsed;
+    return {};
+}
+
+/// Returns the text if it is one of two or three names.
+std::optional<std::string> one_of(const std::string& text,
+                                  std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, text) != names.end() ? std::optional(text) : std::nullopt;
+}
+
+Result set_precision(TrainQuestion& question, const std::string& text) {
+    const auto known = one_of(text, {"bf16", "fp16", "fp8"});
+    return put_name(question.wish.framework.precision, text,
+                    known ? plan::parse_precision(*known) : std::nullopt, "bf16, fp16 or fp8");
+}
+
+Result set_recompute(TrainQuestion& question, const std::string& text) {
+    return put_name(question.wish.recompute, text, plan::parse_recompute(text),
+                    "none, selective or full");
+}
+
+Result set_attention(TrainQuestion& question, const std::string& text) {
+    return put_name(question.wish.framework.attention, text, plan::parse_attention_kernel(text),
+                    "flash or unfused");
+}
+
+Result set_tp_overlap(TrainQuestion& question, const std::string& text) {
+    return put_name(question.wish.framework.tp_overlap, text, plan::parse_tensor_overlap(text),
+                    "none, backward or all");
+}
+
+Result set_network(TrainQuestion& question, const std::string& text) {
+    return put_name(question.network, text, one_of(text, {"analytic", "flow", "packet"}),
+                    "analytic, flow or packet");
+}
+
+Result set_placement(TrainQuestion& question, const std::string& text) {
+    std::string placement;
+    const Result done =
+        put_name(placement, text, one_of(text, {"topology", "random"}), "topology or random");
+    question.placed_randomly = placement == "random";
+    return done;
+}
+
+Result set_rank_order(TrainQuestion& question, const std::string& text) {
+    std::string order;
+    const Result done = put_name(order, text, one_of(text, {"tp-cp-dp-pp", "tp-cp-pp-dp"}),
+                                 "tp-cp-dp-pp or tp-cp-pp-dp");
+    question.wish.framework.pp_inside = order == "tp-cp-pp-dp";
+    return done;
+}
+
+Result set_zero(TrainQuestion& question, const std::string& text) {
+    std::uint32_t zero = 0;
+    const Result done = put_count(zero, text, 0, 3);
+    question.wish.zero = zero;
+    return done;
+}
+
+Result set_grad_bytes(TrainQuestion& question, const std::string& text) {
+    const auto known = one_of(text, {"2", "4"});
+    return put_name(question.wish.framework.grad_bytes, text,
+                    known ? std::optional<std::uint32_t>(*known == "2" ? 2 : 4) : std::nullopt,
+                    "2 or 4");
+}
+
+Result set_comm_sms(TrainQuestion& question, const std::string& text) {
+    return put_count(question.wish.framework.comm_sms, text, 0, kCountMost);
+}
+
+Result set_seed(TrainQuestion& question, const std::string& text) {
+    const auto seed = plan::parse_count(text);
+    if (!seed) {
+        return std::unexpected(seed.error());
+    }
+    question.seed = *seed;
+    return {};
+}
+
+Result set_rails_crossed(TrainQuestion& question, const std::string&) {
+    question.rails_crossed = true;
+    return {};
+}
+
+Result add_export(TrainQuestion& question, const std::string& text) {
+    question.exports.push_back(text);
+    return {};
+}
+
+/// Reads a number of tokens: "300B" or "1.5T". K, M, B and T are powers of a thousand.
+Result set_tokens(TrainQuestion& question, const std::string& text) {
+    double factor = 1;
+    std::string digits = text;
+    constexpr std::string_view kUnits = "KMBT";
+    const std::size_t unit = text.empty() ? std::string::npos : kUnits.find(text.back());
+    if (unit != std::string::npos) {
+        digits.pop_back();
+        for (std::size_t i = 0; i <= unit; ++i) {
+            factor *= 1000;
+        }
+    }
+    char* end = nullptr;
+    const double number = std::strtod(digits.c_str(), &end);
+    if (digits.empty() || *end != '\0' || !(number > 0) || number * factor > 1e18) {
+        return std::unexpected(
+            fmt::format("must be a number of tokens, as 300B or 1.5T, not '{}'", text));
+    }
+    question.tokens = number * factor;
+    return {};
+}
+
+std::string_view needs_fabric(const TrainQuestion& question) {
+    return question.network == "analytic"
+               ? "the network analytic has no fabric; flow and packet have one"
+               : "";
+}
+
+std::string_view needs_random_placement(const TrainQuestion& question) {
+    return question.placed_randomly ? needs_fabric(question)
+                                    : "only a random placement is drawn; say placement random";
+}
+
+std::string_view needs_export(const TrainQuestion& question) {
+    return question.exports.empty() ? "nothing is exported; say what by export" : "";
+}
+
+constexpr std::string_view kMap = "Mapping";
+constexpr std::string_view kBatch = "Batch";
+constexpr std::string_view kWork = "Framework";
+constexpr std::string_view kNet = "Network";
+
+using Wish = plan::JobWish;
+using Question = TrainQuestion;
+using plan::Mapping;
+
+constexpr TrainKey kKeys[] = {
+    {"model", "MODEL", "", kModelHelp, text<&Question::model>, 'm'},
+    {"cluster", "CLUSTER", "", kClusterHelp, text<&Question::cluster>, 'c'},
+    {"gpus", "N", kMap, "GPUs of the job (default: all that divide)", degree<&Wish::gpus>},
+    {"tp", "N", kMap, "tensor parallelism (default: 1; search tries all)", degree<&Wish::tp>},
+    {"pp", "N", kMap, "pipeline stages (default: as --tp)", degree<&Wish::pp>},
+    {"interleave", "N", kMap, "chunks of a stage (default: as --tp)", degree<&Wish::interleave>},
+    {"cp", "N", kMap, "context parallelism (default: as --tp)", degree<&Wish::cp>},
+    {"ep", "N", kMap, "expert parallelism (default: as --tp)", degree<&Wish::ep>},
+    {"zero", "0..3", kMap,
+     "what replicas divide: 0 nothing, 1 optimizer, 2 gradients too, 3 all (FSDP) (default: 1; "
+     "search tries all)",
+     set_zero},
+    {.name = "uneven",
+     .operand = "",
+     .group = kMap,
+     .help = "stages may differ by a layer",
+     .set = framework<&Mapping::uneven, true>,
+     .for_search = false,
+     .why = "a search tries uneven stages too"},
+    {"batch", "N", kBatch, "sequences of a step (default: about 4 Mi tokens)",
+     degree<&Wish::batch>},
+    {"micro_batch", "N", kBatch, "sequences of one (default: as --tp)", degree<&Wish::micro_batch>},
+    {"sequence", "N", kBatch, "tokens of a sequence (default: the model's)",
+     degree<&Wish::sequence>},
+    {"recompute", "none|selective|full", kWork,
+     "activations that are computed again (default: none; search tries all)", set_recompute},
+    {"attention", "flash|unfused", kWork, "fused or not (default: flash)", set_attention},
+    {"precision", "bf16|fp16|fp8", kWork, "of matrix products (default: bf16)", set_precision},
+    {"tp_overlap", "none|backward|all", kWork,
+     "tensor parallelism's exchanges that are hidden (default: backward)", set_tp_overlap},
+    {"grad_bytes", "2|4", kWork, "of a gradient (default: 4)", set_grad_bytes},
+    {"no_sequence_parallel", "", kWork, "keep whole what lies between matrices",
+     framework<&Mapping::sequence_parallel, false>},
+    {"no_overlap_dp", "", kWork, "send gradients and parameters while nothing computes",
+     framework<&Mapping::overlap_dp, false>},
+    {"no_overlap_pp", "", kWork, "stages wait while they send",
+     framework<&Mapping::overlap_pp, false>},
+    {"overlap_ep", "", kWork, "hide experts' exchanges behind another micro-batch",
+     framework<&Mapping::overlap_ep, true>},
+    {"comm_sms", "N", kWork, "multiprocessors of a GPU that only communicate (default: 0)",
+     set_comm_sms},
+    {"network", "analytic|flow|packet", kNet,
+     "how exchanges are timed: by rates alone, or on a model of the fabric (default: flow)",
+     set_network},
+    {"rank_order", "tp-cp-dp-pp|tp-cp-pp-dp", kNet, "from neighbours to far (default: tp-cp-dp-pp)",
+     set_rank_order},
+    {.name = "placement",
+     .operand = "topology|random",
+     .group = kNet,
+     .help = "of the job's nodes on the fabric (default: topology)",
+     .set = set_placement,
+     .idle = needs_fabric},
+    {.name = "seed",
+     .operand = "N",
+     .group = kNet,
+     .help = "of a random placement (default: 1)",
+     .set = set_seed,
+     .idle = needs_random_placement},
+    {.name = "rails_crossed",
+     .operand = "",
+     .group = kNet,
+     .help = "messages arrive at the NIC of the next rail",
+     .set = set_rails_crossed,
+     .idle = needs_fabric},
+    {.name = "tokens",
+     .operand = "N",
+     .group = "",
+     .help = "also tell days and GPU-hours for them, as 300B, 15T",
+     .set = set_tokens,
+     .for_search = false,
+     .why = kNoStep},
+    {.name = "trace",
+     .operand = "FILE",
+     .group = "",
+     .help = "write the timeline (Chrome trace JSON)",
+     .set = text<&Question::trace>,
+     .for_search = false,
+     .why = kNoStep,
+     .writes = true},
+    {.name = "export",
+     .operand = "FORMAT=FILE",
+     .group = "",
+     .help = "write what ranks send each other: goal=FILE, chakra=FILE, csv=FILE; repeatable",
+     .set = add_export,
+     .for_search = false,
+     .why = kNoStep,
+     .writes = true},
+    {.name = "export_layers",
+     .operand = "N",
+     .group = "",
+     .help = "put what N layers exchange within a pass together; 0: leave it in the time of passes "
+             "(default: 1)",
+     .set = count<&Question::export_layers, 0, 1024>,
+     .for_search = false,
+     .why = kNoStep,
+     .idle = needs_export},
+    {.name = "html",
+     .operand = "FILE",
+     .group = "",
+     .help = "write a report with the timeline",
+     .set = text<&Question::html>,
+     .for_search = false,
+     .why = kNoStep,
+     .writes = true},
+    {.name = "top",
+     .operand = "N",
+     .group = "",
+     .help = "how many to show (default: 10)",
+     .set = count<&Question::top, 1, 1000>,
+     .letter = 'n',
+     .for_train = false,
+     .why = kOneStep},
+    {.name = "threads",
+     .operand = "N",
+     .group = "",
+     .help = "that try mappings (default: one a core)",
+     .set = count<&Question::threads, 1, 1024>,
+     .for_train = false,
+     .why = kOneStep},
+};
+
+}  // namespace
+
+std::span<const TrainKey> train_keys() {
+    return kKeys;
+}
+
+}  // namespace softib::spec

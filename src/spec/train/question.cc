@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "spec/train/question.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/nearest.h"
+#include "spec/cluster/cluster_file.h"
+#include "spec/model/model_file.h"
+#include "spec/scenario/toml_file.h"
+
+namespace softib::spec {
+
+namespace {
+
+const TrainKey* find_key(std::string_view name) {
+    const auto keys = train_keys();
+    const auto found = std::ranges::find_if(keys, [&](const TrainKey& key) {
+        return std::ranges::equal(key.name, name,
+                                  [](char a, char b) { return a == b || (a == '_' && b == '-'); });
+    });
+    return found == keys.end() ? nullptr : &*found;
+}
+
+std::string quoted(std::string_view key) {
+    return fmt::format("'{}'", key);
+}
+
+/// Returns a name that is a file's, relative to the folder; a preset's name as it is.
+std::string in_folder(std::string name, const std::string& folder) {
+    const bool is_file = name.ends_with(".toml") || name.find('/') != std::string::npos;
+    return is_file ? (std::filesystem::path(folder) / name).string() : name;
+}
+
+/// Reads one key. A switch that is false is as one that was not said.
+Result take_key(TrainQuestion& question, const toml::key& name, const toml::node& node) {
+    const TrainKey* const key = find_key(name.str());
+    if (key == nullptr) {
+        std::vector<std::string_view> names{"ask"};
+        std::ranges::transform(train_keys(), std::back_inserter(names), &TrainKey::name);
+        return std::unexpected(unknown_name("key", name.str(), names));
+    }
+    if (key->writes) {
+        return std::unexpected(
+            fmt::format("'{}' is for the command, which writes files: softib plan train --{} FILE",
+                        key->name, key->name));
+    }
+    const auto value = text_of(node);
+    if (!value || (key->operand.empty() && !node.is_boolean())) {
+        return std::unexpected(
+            fmt::format("'{}' must be {}", key->name,
+                        key->operand.empty() ? "true or false" : "a text or a number"));
+    }
+    if (key->operand.empty() && *value == "false") {
+        return {};
+    }
+    if (const Result done = set_train_key(question, *key, *value); !done) {
+        return std::unexpected(fmt::format("'{}' {}", key->name, done.error()));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::string& value) {
+    question.given.push_back(key.name);
+    return key.set(question, value);
+}
+
+Result check_question(const TrainQuestion& question, TrainAsk ask,
+                      std::string (*shown)(std::string_view key)) {
+    for (const TrainKey& key : train_keys()) {
+        if (std::ranges::find(question.given, key.name) == question.given.end()) {
+            continue;
+        }
+        const std::string_view why = !key.serves(ask)      ? key.why
+                                     : key.idle != nullptr ? key.idle(question)
+                                                           : "";
+        if (!why.empty()) {
+            return std::unexpected(
+                fmt::format("{} changes nothing here: {}; leave it out", shown(key.name), why));
+        }
+    }
+    return {};
+}
+
+std::expected<TrainQuestion, std::string> parse_question(std::string_view text, TrainAsk ask,
+                                                         const std::string& file,
+                                                         const std::string& folder) {
+    const auto table = parse_toml(text, file);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    TrainQuestion question;
+    for (auto&& [name, node] : *table) {
+        if (name == "ask") {
+            continue;
+        }
+        if (const Result taken = take_key(question, name, node); !taken) {
+            return std::unexpected(
+                fmt::format("{}: {}", place(file, name.source()), taken.error()));
+        }
+    }
+    for (const std::string* needed : {&question.model, &question.cluster}) {
+        if (needed->empty()) {
+            return std::unexpected(fmt::format("{}: say which {}: {} = \"NAME\"", file,
+                                               needed == &question.model ? "model" : "cluster",
+                                               needed == &question.model ? "model" : "cluster"));
+        }
+    }
+    question.model = in_folder(question.model, folder);
+    question.cluster = in_folder(question.cluster, folder);
+    if (const Result checked = check_question(question, ask, quoted); !checked) {
+        return std::unexpected(fmt::format("{}: {}", file, checked.error()));
+    }
+    return question;
+}
+
+std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask) {
+    auto model = named_model(question.model);
+    if (!model) {
+        return std::unexpected(model.error());
+    }
+    auto cluster = find_cluster(question.cluster);
+    if (!cluster) {
+        return std::unexpected(cluster.error());
+    }
+    return ask == TrainAsk::kTrain
+               ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
+               : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+}
+
+}  // namespace softib::spec

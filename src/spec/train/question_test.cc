@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "spec/train/question.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace softib::spec {
+namespace {
+
+constexpr char kJob[] = "model = \"llama3.1-8b\"\ncluster = \"hgx-h200:4\"\n";
+
+std::expected<TrainQuestion, std::string> read(const std::string& keys,
+                                               TrainAsk ask = TrainAsk::kTrain) {
+    return parse_question(kJob + keys, ask, "question", "");
+}
+
+TEST(TrainQuestion, KeysAreThoseOfFlags) {
+    const auto question = read(
+        "tp = 8\nmicro-batch = 2\nno_overlap_dp = true\nuneven = false\n"
+        "precision = \"fp8\"\nzero = 3\ntokens = \"1.5T\"\n");
+    ASSERT_TRUE(question.has_value()) << question.error();
+    EXPECT_EQ(question->wish.tp, 8U);
+    EXPECT_EQ(question->wish.micro_batch, 2U);
+    EXPECT_FALSE(question->wish.framework.overlap_dp);
+    EXPECT_FALSE(question->wish.framework.uneven);
+    EXPECT_EQ(question->wish.framework.precision, plan::Precision::kFp8);
+    EXPECT_EQ(question->wish.zero, 3U);
+    EXPECT_EQ(question->tokens, 1.5e12);
+    EXPECT_EQ(job_of(*question, TrainAsk::kTrain)->mapping.tp, 8U);
+}
+
+TEST(TrainQuestion, ErrorsNameTheKeyAndItsPlace) {
+    EXPECT_EQ(read("tpp = 8\n").error(), "question:3:1: unknown key 'tpp'; did you mean 'tp'?");
+    EXPECT_EQ(read("tp = 0\n").error(),
+              "question:3:1: 'tp' must be a whole number from 1 to 100000000, not '0'");
+    EXPECT_EQ(read("precision = \"int8\"\n").error(),
+              "question:3:1: 'precision' must be bf16, fp16 or fp8, not 'int8'");
+    EXPECT_EQ(read("uneven = 1\n").error(), "question:3:1: 'uneven' must be true or false");
+    EXPECT_TRUE(read("html = \"a.html\"\n").error().contains("softib plan train --html FILE"));
+    EXPECT_EQ(parse_question("model = \"llama3.1-8b\"\n", TrainAsk::kTrain, "question", "").error(),
+              "question: say which cluster: cluster = \"NAME\"");
+}
+
+TEST(TrainQuestion, AKeyThatChangesNothingIsRefused) {
+    for (const char* idle : {"seed = 2\n", "placement = \"random\"\nnetwork = \"analytic\"\n",
+                             "rails_crossed = true\nnetwork = \"analytic\"\n",
+                             "export_layers = 4\n", "top = 3\n", "threads = 2\n"}) {
+        const auto question = read(idle);
+        ASSERT_FALSE(question.has_value()) << idle;
+        EXPECT_TRUE(question.error().contains("changes nothing here: ")) << question.error();
+    }
+    EXPECT_TRUE(read("seed = 2\nplacement = \"random\"\n").has_value());
+    const auto uneven = read("uneven = true\n", TrainAsk::kSearch);
+    EXPECT_EQ(uneven.error(),
+              "question: 'uneven' changes nothing here: a search tries uneven stages too; leave it "
+              "out");
+}
+
+TEST(TrainQuestion, EveryKeyServesSomeQuestionOrSaysWhyNot) {
+    std::set<std::string_view> names;
+    for (const TrainKey& key : train_keys()) {
+        EXPECT_TRUE(names.insert(key.name).second) << key.name;
+        EXPECT_TRUE(key.for_train || key.for_search) << key.name;
+        EXPECT_EQ(key.why.empty(), key.for_train && key.for_search) << key.name;
+        EXPECT_FALSE(key.help.empty()) << key.name;
+    }
+}
+
+}  // namespace
+}  // namespace softib::spec
