@@ -5,6 +5,7 @@
 //   bench_verbs qps COUNT        nanoseconds per 8-byte write, round robin over COUNT connections,
 //                                and bytes of memory per connected queue pair
 //   bench_verbs writes COUNT     COUNT signaled 8-byte writes and polls: for counting instructions
+//   bench_verbs sends COUNT      the same of sends, each with its receive request and both polls
 //   bench_verbs regions COUNT    COUNT regions of a page, every other page: seconds to touch these
 //                                pages, to register and to deregister them, and microseconds to
 //                                register one again, over the first 1,000
@@ -119,6 +120,17 @@ void connect(ibv_qp* qp, std::uint32_t dest_qpn, std::uint16_t dlid) {
          "RTS");
 }
 
+void poll_once(const Host& host) {
+    ibv_wc wc{};
+    int n = 0;
+    while ((n = ibv_poll_cq(host.cq, 1, &wc)) == 0) {
+    }
+    if (n < 0 || wc.status != IBV_WC_SUCCESS) {
+        std::fprintf(stderr, "completion: %s\n", ibv_wc_status_str(wc.status));
+        std::exit(1);
+    }
+}
+
 void write_once(const Host& from, const Host& to, ibv_qp* qp) {
     ibv_sge sge{reinterpret_cast<std::uintptr_t>(from.buffer), 8, from.mr->lkey};
     ibv_send_wr wr{};
@@ -130,14 +142,26 @@ void write_once(const Host& from, const Host& to, ibv_qp* qp) {
     wr.wr.rdma.rkey = to.mr->rkey;
     ibv_send_wr* bad = nullptr;
     need(ibv_post_send(qp, &wr, &bad), "ibv_post_send");
-    ibv_wc wc{};
-    int n = 0;
-    while ((n = ibv_poll_cq(from.cq, 1, &wc)) == 0) {
-    }
-    if (n < 0 || wc.status != IBV_WC_SUCCESS) {
-        std::fprintf(stderr, "completion: %s\n", ibv_wc_status_str(wc.status));
-        std::exit(1);
-    }
+    poll_once(from);
+}
+
+void send_once(const Host& from, ibv_qp* sender, const Host& to, ibv_qp* receiver) {
+    ibv_sge into{reinterpret_cast<std::uintptr_t>(to.buffer), 8, to.mr->lkey};
+    ibv_recv_wr receive{};
+    receive.sg_list = &into;
+    receive.num_sge = 1;
+    ibv_recv_wr* bad_receive = nullptr;
+    need(ibv_post_recv(receiver, &receive, &bad_receive), "ibv_post_recv");
+    ibv_sge sge{reinterpret_cast<std::uintptr_t>(from.buffer), 8, from.mr->lkey};
+    ibv_send_wr wr{};
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* bad = nullptr;
+    need(ibv_post_send(sender, &wr, &bad), "ibv_post_send");
+    poll_once(from);
+    poll_once(to);
 }
 
 void measure_regions(const Host& host, std::size_t count) {
@@ -174,8 +198,10 @@ int main(int argc, char** argv) {
     const long count = argc == 3 ? std::atol(argv[2]) : 0;
     const bool many = argc == 3 && std::strcmp(argv[1], "qps") == 0;
     const bool regions = argc == 3 && std::strcmp(argv[1], "regions") == 0;
-    if (count <= 0 || (!many && !regions && std::strcmp(argv[1], "writes") != 0)) {
-        std::fprintf(stderr, "usage: %s qps COUNT | writes COUNT | regions COUNT\n", argv[0]);
+    const bool sends = argc == 3 && std::strcmp(argv[1], "sends") == 0;
+    if (count <= 0 || (!many && !regions && !sends && std::strcmp(argv[1], "writes") != 0)) {
+        std::fprintf(stderr, "usage: %s qps COUNT | writes COUNT | sends COUNT | regions COUNT\n",
+                     argv[0]);
         return 2;
     }
     int devices = 0;
@@ -192,12 +218,14 @@ int main(int argc, char** argv) {
     }
     const long before = resident_bytes();
     std::vector<ibv_qp*> qps;
+    ibv_qp* peer = nullptr;  // The last one's.
     for (long i = 0; i < (many ? count : 1); ++i) {
         ibv_qp* p = a.make_qp();
         ibv_qp* q = b.make_qp();
         connect(p, q->qp_num, b.port.lid);
         connect(q, p->qp_num, a.port.lid);
         qps.push_back(p);
+        peer = q;
     }
     for (ibv_qp* qp : qps) {
         write_once(a, b, qp);
@@ -206,6 +234,10 @@ int main(int argc, char** argv) {
     const long writes = many ? 2'000'000 : count;
     const double start = now_ns();
     for (long i = 0; i < writes; ++i) {
+        if (sends) {
+            send_once(a, qps.front(), b, peer);
+            continue;
+        }
         write_once(a, b, qps[static_cast<std::size_t>(i) % qps.size()]);
     }
     const double each = (now_ns() - start) / static_cast<double>(writes);

@@ -10,6 +10,7 @@
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
 #include "abi/verbs/record.h"
+#include "runtime/direct/data_path.h"
 
 namespace softib::abi {
 
@@ -32,13 +33,9 @@ void drive(live::Process& process) {
     }
 }
 
-/// Yields the core after many polls that found nothing. On the packet path the completion comes
-/// from the carrier, which may be waiting for this core if more processes spin than there are
-/// cores.
+/// Yields the core after many polls that found nothing. The completion comes from another process,
+/// which may be waiting for this core if more processes spin than there are cores.
 void give_way(Cq& cq, bool found) {
-    if (!cq.by_packets) {
-        return;
-    }
     if (found) {
         cq.empty_polls.store(0, std::memory_order_relaxed);
         return;
@@ -66,17 +63,21 @@ void to_wc(const live::Cqe& e, ibv_wc& wc) {
     wc.dlid_path_bits = e.path_bits;
 }
 
+template <typename Path>
 int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     Cq& cq = impl(base);
     drive(*impl(base->context).process);
     const int taken = cq.runtime->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
-    give_way(cq, taken != 0);
+    if constexpr (Path::kPollsYield) {
+        give_way(cq, taken != 0);
+    }
     return taken;
 }
 
 /// poll_cq for a program that is recorded.
+template <typename Path>
 int poll_cq_recorded(ibv_cq* base, int max, ibv_wc* wc) {
-    const int taken = poll_cq(base, max, wc);
+    const int taken = poll_cq<Path>(base, max, wc);
     record::polled(taken != 0);
     return taken;
 }
@@ -100,6 +101,7 @@ bool take(Cq& cq) {
     return true;
 }
 
+template <typename Path>
 int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
     if (attr->comp_mask != 0) {
         return EINVAL;
@@ -107,13 +109,14 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
     Cq& cq = impl(base);
     drive(*impl(base->context).process);
     cq.runtime->lock();
-    if (take(cq)) {
-        give_way(cq, true);
-        return 0;
+    const bool found = take(cq);
+    if (!found) {
+        cq.runtime->unlock();
     }
-    cq.runtime->unlock();
-    give_way(cq, false);
-    return ENOENT;
+    if constexpr (Path::kPollsYield) {
+        give_way(cq, found);
+    }
+    return found ? 0 : ENOENT;
 }
 
 int next_poll(ibv_cq_ex* base) {
@@ -174,7 +177,7 @@ std::uint64_t read_wallclock_ns(ibv_cq_ex* c) {
 }
 
 void set_readers(ibv_cq_ex& c) {
-    c.start_poll = start_poll;
+    c.start_poll = impl(c.context).path.start_poll;
     c.next_poll = next_poll;
     c.end_poll = end_poll;
     c.read_opcode = read_opcode;
@@ -222,7 +225,6 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
     cq->base.context = context;
     cq->base.channel = channel;
     cq->base.cq_context = user;
-    cq->by_packets = c.process->arena.header->data_path == DataPath::kPacket;
     cq->base.handle = cq->runtime->index();
     cq->base.cqe = static_cast<int>(cq->runtime->entries());
     pthread_mutex_init(&cq->base.mutex, nullptr);
@@ -259,9 +261,12 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
 
 }  // namespace
 
-void set_cq_ops(verbs_context& ops) {
+void set_cq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path) {
     ops.create_cq_ex = create_cq_ex;
-    ops.context.ops.poll_cq = record::wanted() ? poll_cq_recorded : poll_cq;
+    live::with_data_path(arena, [&]<typename Path>(Path) {
+        ops.context.ops.poll_cq = record::wanted() ? poll_cq_recorded<Path> : poll_cq<Path>;
+        path.start_poll = start_poll<Path>;
+    });
     ops.context.ops.req_notify_cq = req_notify_cq;
 }
 

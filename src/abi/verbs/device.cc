@@ -120,11 +120,12 @@ Context* make_context(ibv_device* device, live::Process& process, std::uint32_t 
     auto& ops = *reinterpret_cast<verbs_context*>(reinterpret_cast<std::byte*>(&context->base) -
                                                   offsetof(verbs_context, context));
     ops.sz = kVerbsContextBytes;
-    set_memory_ops(ops);
+    set_memory_ops(ops, process.arena);
     set_device_memory_ops(ops);
-    set_cq_ops(ops);
-    set_qp_ops(ops);
-    set_srq_ops(ops);
+    set_cq_ops(ops, process.arena, context->path);
+    set_qp_ops(ops, process.arena, context->path);
+    set_builder_ops(process.arena, context->path);
+    set_srq_ops(ops, process.arena, context->path);
     set_query_ops(ops);
     const std::lock_guard guard(g_contexts_mutex);
     g_contexts.push_back(context);

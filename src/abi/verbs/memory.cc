@@ -12,6 +12,7 @@
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
+#include "runtime/direct/data_path.h"
 #include "runtime/direct/memory/memory.h"
 #include "runtime/shm/packet_queue.h"
 
@@ -206,6 +207,7 @@ int dealloc_mw(ibv_mw* base) {
     return 0;
 }
 
+template <live::QpKind Kind>
 int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     Mw& mw = impl(base);
     const ibv_mw_bind_info& info = bind->bind_info;
@@ -228,10 +230,10 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     wr.opcode = live::WrOpcode::kBindMw;
     wr.flags = static_cast<std::uint8_t>(bind->send_flags);
     wr.bind = &wire;
-    Qp& q = impl(qp);
-    q.runtime->lock();
-    const int error = q.runtime->post_locked(wr);
-    q.runtime->unlock();
+    auto& runtime = static_cast<Kind&>(*impl(qp).runtime);
+    runtime.lock();
+    const int error = runtime.post_locked(wr);
+    runtime.unlock();
     if (error == 0) {
         base->rkey = wire.new_rkey;
     }
@@ -282,14 +284,16 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
 
 }  // namespace
 
-void set_memory_ops(verbs_context& ops) {
+void set_memory_ops(verbs_context& ops, const live::Arena& arena) {
     ops.advise_mr = advise_mr;
     ops.alloc_null_mr = alloc_null_mr;
     ops.alloc_td = alloc_td;
     ops.dealloc_td = dealloc_td;
     ops.alloc_parent_domain = alloc_parent_domain;
     ops.context.ops.alloc_mw = alloc_mw;
-    ops.context.ops.bind_mw = bind_mw;
+    live::with_data_path(arena, [&]<typename Path>(Path) {
+        ops.context.ops.bind_mw = bind_mw<typename Path::QueuePair>;
+    });
     ops.context.ops.dealloc_mw = dealloc_mw;
 }
 

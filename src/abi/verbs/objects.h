@@ -18,7 +18,7 @@
 #include "abi/verbs/abi64.h"
 #include "runtime/direct/cq.h"
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_base.h"
 #include "runtime/direct/recv_queue.h"
 #include "runtime/direct/share.h"
 #include "runtime/shm/types.h"
@@ -54,6 +54,15 @@ struct Device {
     std::uint32_t index;  ///< The index in the host's list, as netlink and sysfs give it.
 };
 
+/// What depends on the data path of the fabric (runtime/direct/data_path.h), apart from the
+/// operations of the public structure. Chosen when the context opens.
+struct PathOps {
+    live::QpBase* (*make_qp)(live::Process&, const live::QpInit&);
+    live::Srq* (*make_srq)(live::Process&, const live::Srq::Init&);
+    int (*wr_complete)(ibv_qp_ex*);
+    int (*start_poll)(ibv_cq_ex*, ibv_poll_cq_attr*);
+};
+
 struct Context {
     alignas(16) std::byte prefix[kVerbsContextPrefixBytes];
     ibv_context base;
@@ -61,6 +70,7 @@ struct Context {
     std::uint32_t hca;
     std::uint32_t async_channel;
     std::uint32_t async_slot;
+    PathOps path;
 };
 static_assert(offsetof(Context, base) == kVerbsContextPrefixBytes);
 
@@ -116,7 +126,6 @@ struct Cq {
     std::uint32_t async_events_delivered;
     Uses uses;
     live::Cqe current;  ///< The completion that ibv_start_poll or ibv_next_poll has taken.
-    bool by_packets;    ///< The carrier writes the completions (packet path).
     std::atomic<std::uint32_t> empty_polls;
     live::Share share;
 };
@@ -142,7 +151,7 @@ struct Xrcd {
 
 struct Qp {
     QpExSpace space;
-    live::Qp* runtime;
+    live::QpBase* runtime;
     std::uint64_t event_id;
     std::uint32_t events_delivered;
     ibv_qp_init_attr init;
@@ -275,16 +284,17 @@ inline int answer(int error) {
 void wait_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::uint32_t& completed,
                        std::uint32_t delivered);
 
-// Set the operations of a new context.
-void set_memory_ops(verbs_context& ops);
+// Set the operations of a new context; those with `path` also what depends on the data path.
+void set_memory_ops(verbs_context& ops, const live::Arena& arena);
 void set_device_memory_ops(verbs_context& ops);
-void set_cq_ops(verbs_context& ops);
-void set_qp_ops(verbs_context& ops);
-void set_srq_ops(verbs_context& ops);
+void set_cq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path);
+void set_qp_ops(verbs_context& ops, const live::Arena& arena, PathOps& path);
+void set_builder_ops(const live::Arena& arena, PathOps& path);
+void set_srq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path);
 void set_query_ops(verbs_context& ops);
 
 /// Sets the wr_* functions of an extended queue pair (qp_build.cc).
-void set_builders(Qp& qp);
+void set_builders(Qp& qp, const PathOps& path);
 /// Creates a queue pair. Returns nullptr, with errno set, if that fails.
 Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr);
 

@@ -9,6 +9,7 @@
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
 #include "abi/verbs/record.h"
+#include "runtime/direct/data_path.h"
 
 namespace softib::abi {
 
@@ -40,9 +41,9 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
               hca::qp_attr::kTimeout == IBV_QP_TIMEOUT);
 
 /// Converts a work request. Fills only the fields that its opcode and transport use, because every
-/// request passes here.
-int to_runtime(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr,
-               live::BindInfo& bind) {
+/// request passes here, and is inlined into posting for the same reason.
+[[gnu::always_inline]] inline int to_runtime(const ibv_send_wr& in, ibv_qp_type type,
+                                             live::WorkRequest& wr, live::BindInfo& bind) {
     wr.wr_id = in.wr_id;
     wr.opcode = static_cast<live::WrOpcode>(in.opcode);
     wr.flags = static_cast<std::uint8_t>(in.send_flags);
@@ -105,9 +106,10 @@ int to_runtime(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr,
     }
 }
 
+/// `Kind`: the kind of the fabric's queue pairs, here and below.
+template <live::QpKind Kind>
 int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
-    Qp& qp = impl(base);
-    live::Qp& runtime = *qp.runtime;
+    auto& runtime = static_cast<Kind&>(*impl(base).runtime);
     int error = 0;
     runtime.lock();
     for (; wr != nullptr; wr = wr->next) {
@@ -127,10 +129,11 @@ int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
 }
 
 /// post_send for a program that is recorded.
+template <live::QpKind Kind>
 int post_send_recorded(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     const record::Moment at = record::now();
     ibv_send_wr* refused = nullptr;
-    const int error = post_send(base, wr, &refused);
+    const int error = post_send<Kind>(base, wr, &refused);
     if (error != 0) {
         *bad = refused;
     }
@@ -146,8 +149,9 @@ int post_send_recorded(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     return error;
 }
 
+template <live::QpKind Kind>
 int post_recv(ibv_qp* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    live::Qp& runtime = *impl(base).runtime;
+    auto& runtime = static_cast<Kind&>(*impl(base).runtime);
     int error = 0;
     runtime.lock_receive();
     for (; wr != nullptr; wr = wr->next) {
@@ -297,7 +301,7 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     if (qp == nullptr) {
         return fail<ibv_qp>(ENOMEM);
     }
-    qp->runtime = reinterpret_cast<live::Qp*>(shared.cookie);
+    qp->runtime = reinterpret_cast<live::QpBase*>(shared.cookie);
     qp->opened = true;
     ibv_qp_init_attr_ex init{};
     init.qp_type = IBV_QPT_XRC_RECV;
@@ -384,8 +388,8 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     live::QpInit init = runtime_init(context, attr);
     qp->event_id = Registry::get().add(qp);
     init.event_id = qp->event_id;
-    init.user = qp;
-    qp->runtime = live::Qp::create(*impl(context).process, init);
+    const PathOps& path = impl(context).path;
+    qp->runtime = path.make_qp(*impl(context).process, init);
     if (qp->runtime == nullptr) {
         const int saved = errno;
         Registry::get().remove(qp->event_id);
@@ -395,18 +399,22 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     fill_public(*qp, context, attr);
     use(*qp, 1);
     qp->extended = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-    set_builders(*qp);
+    set_builders(*qp, path);
     if (record::wanted()) {
         record::created(qp->runtime->qpn());
     }
     return qp;
 }
 
-void set_qp_ops(verbs_context& ops) {
+void set_qp_ops(verbs_context& ops, const live::Arena& arena, PathOps& path) {
     ops.create_qp_ex = create_qp_ex;
     ops.open_qp = open_qp;
-    ops.context.ops.post_send = record::wanted() ? post_send_recorded : post_send;
-    ops.context.ops.post_recv = post_recv;
+    live::with_data_path(arena, [&]<typename Path>(Path) {
+        using Kind = typename Path::QueuePair;
+        ops.context.ops.post_send = record::wanted() ? post_send_recorded<Kind> : post_send<Kind>;
+        ops.context.ops.post_recv = post_recv<Kind>;
+        path.make_qp = live::QpBase::create<Kind>;
+    });
 }
 
 }  // namespace softib::abi
@@ -469,7 +477,7 @@ int softib_ibv_destroy_qp(ibv_qp* base) noexcept {
     if (!qp.opened) {
         Registry::get().remove(qp.event_id);
         wait_acknowledged(base->mutex, base->cond, base->events_completed, qp.events_delivered);
-        delete qp.runtime;
+        qp.runtime->destroy();
     }
     use(qp, -1);
     pthread_mutex_destroy(&base->mutex);

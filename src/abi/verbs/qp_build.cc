@@ -7,6 +7,7 @@
 
 #include "abi/verbs/objects.h"
 #include "abi/verbs/record.h"
+#include "runtime/direct/data_path.h"
 
 namespace softib::abi {
 
@@ -33,8 +34,10 @@ void wr_start(ibv_qp_ex* base) {
     qp.building_error = 0;
 }
 
+template <live::QpKind Kind>
 int wr_complete(ibv_qp_ex* base) {
     Qp& qp = impl(base);
+    auto& runtime = static_cast<Kind&>(*qp.runtime);
     int error = qp.building_error;
     std::uint32_t ahead = 0;
     for (Qp::Building& b : qp.building) {
@@ -53,17 +56,18 @@ int wr_complete(ibv_qp_ex* base) {
         if (b.wr.opcode == live::WrOpcode::kBindMw) {
             b.wr.bind = &b.bind;
         }
-        error = qp.runtime->check_post_locked(b.wr, ahead++);
+        error = runtime.check_post_locked(b.wr, ahead++);
     }
     // Either all requests are posted or none: none is posted before all have been checked.
     for (std::size_t i = 0; i < qp.building.size() && error == 0; ++i) {
-        error = qp.runtime->post_locked(qp.building[i].wr);
+        error = runtime.post_locked(qp.building[i].wr);
     }
-    qp.runtime->unlock();
+    runtime.unlock();
     return error;
 }
 
 /// wr_complete for a program that is recorded.
+template <live::QpKind Kind>
 int wr_complete_recorded(ibv_qp_ex* base) {
     Qp& qp = impl(base);
     struct Request {
@@ -80,7 +84,7 @@ int wr_complete_recorded(ibv_qp_ex* base) {
         requests.push_back({b.wr.opcode, bytes, b.wr.remote_qpn});
     }
     const record::Moment at = record::now();
-    const int error = wr_complete(base);
+    const int error = wr_complete<Kind>(base);
     const std::uint32_t peer = qp.runtime->attributes().dest_qpn;
     const bool datagrams = qp.runtime->init().type == live::QpType::kUd;
     for (const Request& each : requests) {
@@ -249,10 +253,17 @@ void wr_set_inline_data(ibv_qp_ex* base, void* addr, std::size_t length) {
 
 }  // namespace
 
-void set_builders(Qp& qp) {
+void set_builder_ops(const live::Arena& arena, PathOps& path) {
+    live::with_data_path(arena, [&]<typename Path>(Path) {
+        using Kind = typename Path::QueuePair;
+        path.wr_complete = record::wanted() ? wr_complete_recorded<Kind> : wr_complete<Kind>;
+    });
+}
+
+void set_builders(Qp& qp, const PathOps& path) {
     ibv_qp_ex& q = qp.space.qp_ex;
     q.wr_start = wr_start;
-    q.wr_complete = record::wanted() ? wr_complete_recorded : wr_complete;
+    q.wr_complete = path.wr_complete;
     q.wr_abort = wr_abort;
     q.wr_rdma_read = wr_rdma_read;
     q.wr_rdma_write = wr_rdma_write;

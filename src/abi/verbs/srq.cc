@@ -8,6 +8,7 @@
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
+#include "runtime/direct/data_path.h"
 
 namespace softib::abi {
 
@@ -34,7 +35,7 @@ Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type
     init.cq = cq != nullptr ? cq->runtime : nullptr;
     init.async_channel = c.async_channel;
     init.cookie = srq->event_id;
-    srq->runtime = live::Srq::create(*c.process, init);
+    srq->runtime = c.path.make_srq(*c.process, init);
     if (srq->runtime == nullptr) {
         const int saved = errno;
         Registry::get().remove(srq->event_id);
@@ -149,7 +150,10 @@ int close_xrcd(ibv_xrcd* base) {
 
 }  // namespace
 
-void set_srq_ops(verbs_context& ops) {
+void set_srq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path) {
+    live::with_data_path(arena, [&]<typename Path>(Path) {
+        path.make_srq = live::Srq::create<typename Path::SharedReceiveQueue>;
+    });
     ops.create_srq_ex = create_srq_ex;
     ops.get_srq_num = get_srq_num;
     ops.open_xrcd = open_xrcd;
@@ -193,7 +197,7 @@ int softib_ibv_destroy_srq(ibv_srq* base) noexcept {
     }
     Registry::get().remove(srq.event_id);
     wait_acknowledged(base->mutex, base->cond, base->events_completed, srq.events_delivered);
-    delete srq.runtime;
+    srq.runtime->destroy();
     srq.pd->uses.drop();
     if (srq.cq != nullptr) {
         srq.cq->uses.drop();

@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "runtime/carrier/sharp/sharp_ends.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_base.h"
 #include "runtime/shm/packet_queue.h"
 
 namespace softib::carrier {

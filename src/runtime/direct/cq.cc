@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_base.h"
 #include "runtime/shm/grace.h"
 #include "runtime/shm/hooks.h"
 
@@ -210,9 +210,9 @@ Cq::~Cq() {
 void Cq::retire(const Cqe& e) {
     QpShared& qp = process_->arena.qps[qp_index(e.qpn)];
     if (e.is_receive == 0) {
-        reinterpret_cast<Qp*>(qp.cookie)->send_retired(e.wqe_index);
+        reinterpret_cast<QpBase*>(qp.cookie)->send_retired(e.wqe_index);
     } else if (qp.srq == 0 && qp.type != QpType::kXrcRecv) {
-        reinterpret_cast<Qp*>(qp.cookie)->receive_retired(e.wqe_index);
+        reinterpret_cast<QpBase*>(qp.cookie)->receive_retired(e.wqe_index);
     }
 }
 

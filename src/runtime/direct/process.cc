@@ -16,7 +16,7 @@
 #include <new>
 
 #include "runtime/direct/memory/memory.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_base.h"
 #include "runtime/direct/service.h"
 #include "runtime/shm/grace.h"
 #include "runtime/shm/thread.h"
@@ -178,7 +178,7 @@ void Process::become_inherited() {
     socket_ = -1;
     close(directory_);
     directory_ = -1;
-    for (Qp* qp : qps) {
+    for (QpBase* qp : qps) {
         qp->disown();
     }
     stop_helper_in_child();

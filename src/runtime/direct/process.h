@@ -26,9 +26,10 @@
 namespace softib::live {
 
 class Cq;
-class Qp;
-class Srq;
+class DirectQp;
 class MemoryMap;
+class QpBase;
+class Srq;
 
 class Process {
   public:
@@ -105,9 +106,9 @@ class Process {
     /// polls.
     std::atomic<std::uint64_t> poll_activity{0};
     std::mutex stalled_mutex;
-    std::vector<Qp*> stalled;
+    std::vector<DirectQp*> stalled;
     std::mutex qps_mutex;
-    std::vector<Qp*> qps;
+    std::vector<QpBase*> qps;
     std::mutex cqs_mutex;
     std::vector<Cq*> cqs;
     std::mutex srqs_mutex;
@@ -115,19 +116,16 @@ class Process {
 
     std::mutex carrier_mutex;  ///< Held during a call to the carrier.
 
-    /// Notes which carrier has queues of this process, so that the helper thread notices the end of
-    /// a carrier that ends before the helper first looks for it.
-    void met_carrier(LockWord carrier) {
-        LockWord none = 0;
-        carrier_seen_.compare_exchange_strong(none, carrier);
-    }
+    /// Notes that a carrier knows an object of this process. From then on the helper thread looks
+    /// for the end of carriers, also of one that ends before the first look.
+    void met_carrier(LockWord carrier);
     void start_helper();
     void stop_helper_in_child();
     /// Does what waits: serves calls of peers, tries stalled queue pairs again, and stops those
     /// whose peer, completion queue or carrier has failed.
     void progress();
-    void add_stalled(Qp& qp);
-    void remove_stalled(Qp& qp);
+    void add_stalled(DirectQp& qp);
+    void remove_stalled(DirectQp& qp);
     bool wants_progress() const {
         return slot->attention.load(std::memory_order_relaxed) != 0 ||
                stalled_count.load(std::memory_order_relaxed) != 0;
@@ -164,8 +162,9 @@ class Process {
     std::atomic<bool> helper_started_{false};
     /// Held while progress() tries stalled queue pairs again. Taken before any other lock.
     std::mutex progress_mutex_;
-    std::vector<Qp*> advancing_;  ///< Guarded by progress_mutex_.
+    std::vector<DirectQp*> advancing_;  ///< Guarded by progress_mutex_.
     std::mutex helper_mutex_;
+    std::atomic<bool> has_carrier_{false};  ///< A carrier has known an object of this process.
     std::atomic<LockWord> carrier_seen_{0};
 
     friend struct ForkHandlers;

@@ -7,7 +7,7 @@
 
 #include "runtime/direct/cq.h"
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_direct.h"
 #include "runtime/direct/recv_queue.h"
 #include "runtime/direct/service.h"
 #include "runtime/shm/packet_queue.h"
@@ -48,7 +48,7 @@ void Process::ring(Owner target) const {
     }
 }
 
-void Process::add_stalled(Qp& qp) {
+void Process::add_stalled(DirectQp& qp) {
     bool first = false;
     {
         const std::lock_guard guard(stalled_mutex);
@@ -64,7 +64,7 @@ void Process::add_stalled(Qp& qp) {
     }
 }
 
-void Process::remove_stalled(Qp& qp) {
+void Process::remove_stalled(DirectQp& qp) {
     // Waits for another thread that may be trying this queue pair in progress().
     const std::lock_guard progress_guard(progress_mutex_);
     const std::lock_guard guard(stalled_mutex);
@@ -85,14 +85,12 @@ void Process::progress() {
         {
             const std::lock_guard guard(srqs_mutex);
             for (Srq* srq : srqs) {
-                srq->stop_with_carrier();
+                srq->stop_if_failed();
             }
         }
         const std::lock_guard guard(qps_mutex);
-        for (Qp* qp : qps) {
-            qp->stop_with_cq();
-            qp->stop_with_carrier();
-            qp->flush_if_failed();
+        for (QpBase* qp : qps) {
+            qp->stop_if_failed();
         }
     }
     if (stalled_count.load(std::memory_order_relaxed) == 0) {
@@ -107,7 +105,7 @@ void Process::progress() {
         const std::lock_guard guard(stalled_mutex);
         advancing_.swap(stalled);
     }
-    std::erase_if(advancing_, [](Qp* qp) { return qp->advance(); });
+    std::erase_if(advancing_, [](DirectQp* qp) { return qp->advance(); });
     {
         const std::lock_guard guard(stalled_mutex);
         stalled.insert(stalled.end(), advancing_.begin(), advancing_.end());
@@ -119,14 +117,14 @@ void Process::progress() {
 
 std::uint64_t Process::arm_wakes() {
     const std::lock_guard progress_guard(progress_mutex_);
-    std::vector<Qp*> waiting;
+    std::vector<DirectQp*> waiting;
     {
         const std::lock_guard guard(stalled_mutex);
         waiting = stalled;
     }
     const std::uint64_t now = monotonic_ns();
     std::uint64_t first = 0;
-    for (Qp* qp : waiting) {
+    for (DirectQp* qp : waiting) {
         qp->ask_for_wake();
         const std::uint64_t deadline = qp->deadline_ns();
         if (deadline != 0) {
@@ -161,8 +159,18 @@ void* Process::helper_main(void* self) {
     return nullptr;
 }
 
+void Process::met_carrier(LockWord carrier) {
+    LockWord none = 0;
+    carrier_seen_.compare_exchange_strong(none, carrier);
+    if (!has_carrier_.exchange(true)) {
+        // A helper thread that sleeps without limit must look for carriers from now on.
+        slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
+        futex_wake(slot->doorbell);
+    }
+}
+
 void Process::look_for_carrier() {
-    if (!is_packet_path(arena)) {
+    if (!has_carrier_.load(std::memory_order_acquire)) {
         return;
     }
     const LockWord carrier = living_carrier(arena);
@@ -208,7 +216,7 @@ void Process::helper_loop() {
             sleep_ns = kLookInNs;
         }
         slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0, std::memory_order_seq_cst);
-        if (sleep_ns == 0 && is_packet_path(arena)) {
+        if (sleep_ns == 0 && has_carrier_.load(std::memory_order_acquire)) {
             sleep_ns = kCarrierLookNs;
         }
         futex_wait(slot->doorbell, bell, sleep_ns);

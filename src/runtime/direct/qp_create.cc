@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <new>
+#include <mutex>
+#include <vector>
 
-#include "core/hca/send_queue.h"
 #include "runtime/direct/carrier_call.h"
 #include "runtime/direct/flow_table.h"
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_base.h"
 #include "runtime/shm/counters.h"
 #include "runtime/shm/grace.h"
-#include "runtime/shm/packet_queue.h"
 
 namespace softib::live {
 
@@ -60,17 +59,25 @@ void init_shared(QpShared& shared, const Process& process, const QpInit& init,
 
 }  // namespace
 
-Qp* Qp::create(Process& process, const QpInit& init) {
+QpBase::QpBase(Process& process, const QpInit& init, std::uint32_t index)
+    : index_(index),
+      process_(&process),
+      stripe_(&process.next_stripe()),
+      shared_(&process.arena.qps[index]),
+      init_(init),
+      opcodes_(opcodes_of(init.type)) {}
+
+std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
     if (init.max_send_wr > kSendWrMax || init.max_recv_wr > kRecvWrMax ||
         init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
         init.max_inline > kInlineBytesMax) {
         errno = EINVAL;
-        return nullptr;
+        return kNoEntry;
     }
     const std::uint32_t index = process.qp_table.allocate();
     if (index == kNoEntry) {
         errno = ENOMEM;
-        return nullptr;
+        return kNoEntry;
     }
     QpShared& shared = process.arena.qps[index];
     const bool has_ring =
@@ -80,66 +87,52 @@ Qp* Qp::create(Process& process, const QpInit& init) {
         !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
         process.qp_table.release(index);
         errno = ENOMEM;
-        return nullptr;
+        return kNoEntry;
     }
     init_shared(shared, process, init, index);
-    auto* qp = new Qp;
-    shared.cookie = reinterpret_cast<std::uint64_t>(qp);
-    shared.state.store(QpState::kReset, std::memory_order_release);
-    qp->process_ = &process;
-    qp->stripe_ = &process.next_stripe();
-    qp->shared_ = &shared;
-    qp->hazard_fence_ = process.hazard_fence;
-    qp->init_ = init;
-    qp->index_ = index;
-    start_counting(process.arena, index);
-    if (is_packet_path(process.arena) && !qp->create_packet()) {
-        const int error = errno;
-        delete qp;
-        errno = error;
-        return nullptr;
-    }
-    {
-        const std::lock_guard guard(process.qps_mutex);
-        process.qps.push_back(qp);
-    }
-    process.start_helper();
-    return qp;
+    return index;
 }
 
-Qp::~Qp() {
-    if (disowned_ || !process_->usable()) {
-        return;
-    }
-    shared_->rx.store(0, std::memory_order_release);
-    process_->remove_stalled(*this);
-    {
-        const std::lock_guard guard(process_->qps_mutex);
-        std::erase(process_->qps, this);
-    }
-    if (packets_ && carrier_ != 0) {
-        call_carrier(*process_, CarrierCall::kDestroyQp, index_, carrier_);
-    }
-    lock();
-    waiting_.clear();
-    unlock();
+bool QpBase::start() {
+    shared_->cookie = reinterpret_cast<std::uint64_t>(this);
     shared_->state.store(QpState::kReset, std::memory_order_release);
-    const bool quiet = wait_grace(process_->arena, process_->owner, nullptr);
-    if (init_.send_cq != nullptr) {
-        init_.send_cq->purge(shared_->qpn);
+    start_counting(process_->arena, index_);
+    if (const int error = open(); error != 0) {
+        destroy();
+        errno = error;
+        return false;
     }
-    if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
-        init_.recv_cq->purge(shared_->qpn);
+    Process& process = *process_;
+    {
+        const std::lock_guard guard(process.qps_mutex);
+        process.qps.push_back(this);
     }
-    fold_counters(process_->arena, *shared_, process_->lock_word);
-    stop_counting(process_->arena, index_);
-    flows_free(*process_, *shared_);
-    if (quiet) {
-        ring_free(*process_, shared_->rq);
-        send_ring_free(*process_, shared_->sq);
-        shared_->owner = 0;
-        process_->qp_table.release(index_);
+    process.start_helper();
+    return true;
+}
+
+void QpBase::destroy() {
+    if (!disowned_ && process_->usable()) {
+        shared_->rx.store(0, std::memory_order_release);
+        {
+            const std::lock_guard guard(process_->qps_mutex);
+            std::erase(process_->qps, this);
+        }
+        close();
+        shared_->state.store(QpState::kReset, std::memory_order_release);
+        const bool quiet = wait_grace(process_->arena, process_->owner, nullptr);
+        purge_completions();
+        fold_counters(process_->arena, *shared_, process_->lock_word);
+        stop_counting(process_->arena, index_);
+        flows_free(*process_, *shared_);
+        if (quiet) {
+            ring_free(*process_, shared_->rq);
+            send_ring_free(*process_, shared_->sq);
+            shared_->owner = 0;
+            process_->qp_table.release(index_);
+        }
     }
+    delete this;
 }
 
 }  // namespace softib::live

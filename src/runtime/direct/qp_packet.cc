@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A queue pair on the packet path. Send requests go into a ring in the arena, from which the
-// carrier takes them. Only the carrier changes the queue pair's state; to modify it is a call to
-// the carrier.
+#include "runtime/direct/qp_packet.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "runtime/direct/carrier_call.h"
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
 
 namespace softib::live {
 
 namespace qa = hca::qp_attr;
 
-bool Qp::create_packet() {
+int PacketQp::open() {
     SendRing& ring = shared_->sq;
     ring.entries = init_.max_send_wr;
     ring.sges_max = std::max(init_.max_send_sge, 1U);
@@ -22,22 +20,33 @@ bool Qp::create_packet() {
     ring.cq = init_.send_cq != nullptr ? init_.send_cq->index() : 0;
     ring.signal_all = init_.signal_all ? 1 : 0;
     if (init_.type != QpType::kXrcRecv && !send_ring_init(*process_, ring)) {
-        errno = ENOMEM;
-        return false;
+        return ENOMEM;
     }
+    LockWord carrier = 0;
     if (init_.srq != nullptr) {
-        carrier_ = init_.srq->carrier();
+        carrier = static_cast<const PacketSrq*>(init_.srq)->carrier();
     }
-    const int error = call_carrier(*process_, CarrierCall::kCreateQp, index_, carrier_);
-    packets_ = error == 0;
-    errno = error;
-    return packets_;
+    const int error = call_carrier(*process_, CarrierCall::kCreateQp, index_, carrier);
+    if (error == 0) {
+        carrier_ = carrier;
+    }
+    return error;
 }
 
-void Qp::post_packet(const WorkRequest& wr) {
+void PacketQp::close() {
+    if (carrier_ != 0) {
+        call_carrier(*process_, CarrierCall::kDestroyQp, index_, carrier_);
+    }
+}
+
+int PacketQp::post_locked(const WorkRequest& wr) {
+    if (const int error = check_post_locked(wr, 0); error != 0) [[unlikely]] {
+        return error;
+    }
+    ++send_posted_;
     if (stopped_with_carrier_.load(std::memory_order_relaxed)) [[unlikely]] {
         complete(wr, send_posted_, WcStatus::kWrFlushErr);
-        return;
+        return 0;
     }
     SendRing& ring = shared_->sq;
     const std::uint32_t at = ring.tail.load(std::memory_order_relaxed);
@@ -76,11 +85,12 @@ void Qp::post_packet(const WorkRequest& wr) {
     }
     ring.tail.store(at + 1, std::memory_order_release);
     ring_qp_bell(process_->arena, index_);
+    return 0;
 }
 
 /// Returns whether attributes are possible on Ethernet: every address has a GID, and the path MTU
 /// is at most that of the network interface.
-bool Qp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
+bool PacketQp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
     const HcaRecord& hca = process_->arena.hcas[shared_->hca];
     const auto is_good = [&](const AddressVector& av) {
         return av.global && gid_at(hca, av.sgid_index) != Gid{};
@@ -90,7 +100,7 @@ bool Qp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
            ((mask & qa::kPathMtu) == 0 || attr.path_mtu <= hca.mtu_code);
 }
 
-int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
+int PacketQp::change_locked(const QpAttr& attr, std::uint32_t mask) {
     if (process_->arena.header->link_layer == LinkLayer::kEthernet && !fits_ethernet(attr, mask)) {
         return EINVAL;
     }
@@ -122,8 +132,8 @@ int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
 /// The carrier was this queue pair's HCA, so its end is the failure of that HCA: requests that have
 /// no completion are flushed, as after a local work queue catastrophic error (IBA vol. 1, 11.6.3).
 /// No other process completes them any more.
-void Qp::stop_with_carrier() {
-    if (!packets_ || stopped_with_carrier_.load(std::memory_order_relaxed) ||
+void PacketQp::stop_if_failed() {
+    if (stopped_with_carrier_.load(std::memory_order_relaxed) ||
         process_->arena.header->carrier.load(std::memory_order_acquire) == carrier_) {
         return;
     }
@@ -147,7 +157,7 @@ void Qp::stop_with_carrier() {
     unlock();
 }
 
-void Qp::flush_lost_sends() {
+void PacketQp::flush_lost_sends() {
     const SendRing& ring = shared_->sq;
     if (ring.ring_off == 0) {
         return;
@@ -167,24 +177,25 @@ void Qp::flush_lost_sends() {
 
 /// Flushes the receive requests that the carrier has not completed. The completions say which those
 /// are; the ring's head does not, because the carrier moves it before it completes a request.
-void Qp::flush_lost_receives() {
+void PacketQp::flush_lost_receives() {
     RecvRing& ring = shared_->rq;
     if (ring.ring_off == 0) {
         return;
     }
     const std::optional<std::uint32_t> newest = init_.recv_cq->newest(shared_->qpn, true);
-    std::uint32_t at = newest ? *newest + 1 : receive_polled_.load();
-    const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
-    ring.head.store(tail, std::memory_order_release);
-    for (; at != tail; ++at) {
-        Cqe e{};
-        e.wr_id = ring_slot(process_->arena, ring, at)->wr_id;
-        e.wqe_index = at;
-        e.qpn = shared_->qpn;
-        e.is_receive = 1;
-        e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
-        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
-        cq_push(*process_, init_.recv_cq->shared(), e, true);
+    ring.head.store(ring.tail.load(std::memory_order_relaxed), std::memory_order_release);
+    flush_receives_from(newest ? *newest + 1 : receive_polled_.load());
+}
+
+void PacketQp::unlock_receive_and_wake() {
+    if (stopped_with_carrier_.load() && shared_->state.load() != QpState::kReset) [[unlikely]] {
+        flush_lost_receives();
+        receive_lock_.unlock_full();
+        return;
+    }
+    receive_lock_.unlock_full();
+    if (shared_->state.load() == QpState::kErr) {
+        ring_qp_bell(process_->arena, index_);  // The carrier flushes the request.
     }
 }
 

@@ -4,14 +4,14 @@
 
 #include "core/hca/timers.h"
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_direct.h"
 
 namespace softib::live {
 
 /// Returns whether a refused packet would be sent now, and counts the sending. A request that waits
 /// is tried with every poll, but an HCA would send it again only after its ACK timeout, and at most
 /// retry_cnt times.
-bool Qp::sends_again() {
+bool DirectQp::sends_again() {
     if (init_.type == QpType::kUc) {
         return true;
     }
@@ -27,7 +27,7 @@ bool Qp::sends_again() {
     return true;
 }
 
-void Qp::count_refused(const Refusal& refusal) {
+void DirectQp::count_refused(const Refusal& refusal) {
     if (sends_again()) {
         PortTotals& totals = refusal.port->totals;
         (refusal.inbound ? totals.rcv_constraint_errors : totals.xmit_constraint_errors)
@@ -37,7 +37,7 @@ void Qp::count_refused(const Refusal& refusal) {
 
 /// Reports a refused packet to the daemon, which sends a trap. Reports once per change of routes:
 /// the daemon repeats the trap until a subnet manager has acknowledged it.
-void Qp::tell_refused(const request::Refused& packet) {
+void DirectQp::tell_refused(const request::Refused& packet) {
     const std::uint64_t generation =
         process_->arena.header->route_generation.load(std::memory_order_relaxed);
     if (told_generation_ == generation) {
@@ -47,14 +47,14 @@ void Qp::tell_refused(const request::Refused& packet) {
     process_->tell(packet);
 }
 
-void Qp::tell_refused(const Refusal& refusal, request::Refused packet) {
+void DirectQp::tell_refused(const Refusal& refusal, request::Refused packet) {
     packet.place = static_cast<std::uint32_t>(refusal.port - process_->arena.switch_ports);
     packet.where = refusal.inbound ? request::Refused::kSwitchIn : request::Refused::kSwitchOut;
     tell_refused(packet);
 }
 
 /// Counts and reports a packet that an HCA has refused because of its P_Key or Q_Key.
-void Qp::bad_key(std::uint32_t hca, request::Refused packet) {
+void DirectQp::bad_key(std::uint32_t hca, request::Refused packet) {
     PortTotals& totals = process_->arena.hcas[hca].totals;
     (packet.where == request::Refused::kAdapterPKey ? totals.pkey_violations
                                                     : totals.qkey_violations)
@@ -64,7 +64,7 @@ void Qp::bad_key(std::uint32_t hca, request::Refused packet) {
     tell_refused(packet);
 }
 
-std::optional<Path> Qp::walk_there(Lid slid) {
+std::optional<Path> DirectQp::walk_there(Lid slid) {
     const Arena& arena = process_->arena;
     const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
     const Lid dlid = attr_.av.dlid;
@@ -84,7 +84,7 @@ std::optional<Path> Qp::walk_there(Lid slid) {
 
 /// Walks the path of the peer's ACKs. The caller has checked that the peer takes our packets: only
 /// then may its P_Key index be read.
-bool Qp::walk_back(const Path& path, Lid slid) {
+bool DirectQp::walk_back(const Path& path, Lid slid) {
     const Arena& arena = process_->arena;
     std::optional<Refusal> refusal;
     const PKey theirs = pkey_at(arena, path.hca, peer_->pkey_index);
@@ -103,7 +103,7 @@ bool Qp::walk_back(const Path& path, Lid slid) {
     return back.has_value();
 }
 
-bool Qp::partitions_match(std::uint32_t peer_hca) {
+bool DirectQp::partitions_match(std::uint32_t peer_hca) {
     const Arena& arena = process_->arena;
     const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
     if (matches(mine, pkey_at(arena, peer_hca, peer_->pkey_index))) {

@@ -6,7 +6,7 @@
 
 #include "runtime/direct/flow_table.h"
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_direct.h"
 #include "runtime/shm/grace.h"
 #include "runtime/shm/hooks.h"
 #include "runtime/shm/path.h"
@@ -71,8 +71,8 @@ std::optional<std::uint32_t> read_members(const McastGroup& group, const Address
 
 }  // namespace
 
-request::Refused Qp::refused_datagram(const AddressVector& to, std::uint32_t dest,
-                                      PKey pkey) const {
+request::Refused DirectQp::refused_datagram(const AddressVector& to, std::uint32_t dest,
+                                            PKey pkey) const {
     const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     return {.slid = Lid{static_cast<std::uint16_t>(lid + to.path_bits)},
             .dlid = to.dlid,
@@ -85,7 +85,7 @@ request::Refused Qp::refused_datagram(const AddressVector& to, std::uint32_t des
 /// Finds the HCA that an address handle leads to, by the switches' forwarding tables; walks them
 /// only once per change of routes. Returns false if no HCA is reached. A packet that a switch
 /// refuses is counted with its flow, at the ports up to that switch.
-bool Qp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
+bool DirectQp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
     constexpr std::uint64_t kHcaMask = 0xFFFF;
     const Arena& arena = process_->arena;
     AddressHandle& ah = *wr.ah;
@@ -107,7 +107,7 @@ bool Qp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
     return found != 0;
 }
 
-Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::execute_datagram(const WorkRequest& wr) {
     char grh[kGrhBytes];
     Gather gather;
     gather.add(grh, kGrhBytes);
@@ -143,7 +143,7 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
 
 /// Counts a datagram in its flow. Called before the datagram is delivered, so that a program that
 /// has received it finds it in the counters.
-void Qp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
+void DirectQp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
     const AddressVector& to = wr.ah->to;
     const hca::WireCost cost = hca::request_cost(to.global ? format_grh_ : format_,
                                                  static_cast<hca::WireOp>(wr.opcode), payload);
@@ -158,7 +158,7 @@ void Qp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
     add(flow_->words, cost.words);
 }
 
-bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca) {
+bool DirectQp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca) {
     const Arena& arena = process_->arena;
     if (target.rx.load(std::memory_order_acquire) != rx_word(QpType::kUd, Qpn{0}, Lid{0}) ||
         target.hca != hca) {
@@ -186,7 +186,7 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
 /// Locks the receive ring of a queue pair and takes its oldest request. Returns false, with the
 /// ring unlocked, if there is no request or if it is too small: the request then waits for another
 /// datagram (IBA vol. 1, 9.9.6.3, class D).
-bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
+bool DirectQp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
     const Arena& arena = process_->arena;
     RecvRing& ring = target.rq;
     datagram_ring_lock(arena, target, process_->lock_word);
@@ -209,8 +209,8 @@ bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord
 }
 
 /// Returns the successful completion of a receive request that was taken.
-Cqe Qp::datagram_completion(const WorkRequest& wr, const QpShared& target, const TakenRecv& taken,
-                            std::uint64_t bytes) const {
+Cqe DirectQp::datagram_completion(const WorkRequest& wr, const QpShared& target,
+                                  const TakenRecv& taken, std::uint64_t bytes) const {
     const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     Cqe e{};
     e.wr_id = taken.wr_id;
@@ -233,8 +233,8 @@ Cqe Qp::datagram_completion(const WorkRequest& wr, const QpShared& target, const
     return e;
 }
 
-Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
-                                 bool completes) {
+DirectQp::Verdict DirectQp::deliver_datagram(const WorkRequest& wr, QpShared& target,
+                                             const Gather& gather, bool completes) {
     const Arena& arena = process_->arena;
     RecvRing& ring = target.rq;
     const bool shared = target.srq != 0;
@@ -283,14 +283,15 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
     return {completes ? Outcome::kCompleted : Outcome::kDone, WcStatus::kSuccess};
 }
 
-bool Qp::Audience::is_of(const AddressVector& to, PKey key) const {
+bool DirectQp::Audience::is_of(const AddressVector& to, PKey key) const {
     return dlid == to.dlid && pkey == key && global == to.global && (!global || dgid == to.dgid);
 }
 
 /// Finds the queue pairs that are attached to the group at the HCA ports that the switches'
 /// multicast forwarding tables lead to, and at this HCA: an HCA delivers to its own queue pairs
 /// itself.
-bool Qp::find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found) {
+bool DirectQp::find_audience(const AddressVector& to, PKey pkey,
+                             std::vector<std::uint32_t>& found) {
     const Arena& arena = process_->arena;
     found.clear();
     if (!active(arena.hcas[init_.hca].state)) {
@@ -326,7 +327,7 @@ bool Qp::find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint
     return whole;
 }
 
-const Qp::Audience& Qp::audience(const AddressVector& to) {
+const DirectQp::Audience& DirectQp::audience(const AddressVector& to) {
     const ArenaHeader& header = *process_->arena.header;
     const std::uint64_t route = header.route_generation.load(std::memory_order_acquire);
     const std::uint64_t mcast = header.mcast_generation.load(std::memory_order_acquire);
@@ -356,7 +357,7 @@ const Qp::Audience& Qp::audience(const AddressVector& to) {
     return audience;
 }
 
-Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
+DirectQp::Verdict DirectQp::multicast(const WorkRequest& wr, const Gather& gather) {
     const Arena& arena = process_->arena;
     for (const std::uint32_t qpn : audience(wr.ah->to).qpns) {
         QpShared& target = arena.qps[qp_index(qpn)];

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waiting, errors and flushing of a queue pair, and its receive requests.
-#include <cerrno>
-
+// Waiting, errors and flushing of a queue pair on the direct path.
 #include "core/hca/timers.h"
 #include "runtime/direct/process.h"
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_direct.h"
 #include "runtime/shm/grace.h"
-#include "runtime/shm/packet_queue.h"
 
 namespace softib::live {
 
@@ -20,7 +17,7 @@ constexpr std::uint64_t kPeerCheckPeriodNs = 20'000'000;
 }  // namespace
 
 /// Completes a failed request with its status, then stops the queue pair.
-void Qp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
+void DirectQp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
     complete(wr, posted, status);
     if (init_.type == QpType::kUd || init_.type == QpType::kUc) {
         // Unreliable services stop only their send queue (IBA vol. 1, 10.3.1.6).
@@ -36,7 +33,7 @@ void Qp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) 
     enter_error();
 }
 
-void Qp::start_wait(const Verdict& verdict) {
+void DirectQp::start_wait(const Verdict& verdict) {
     wait_reason_ = verdict.outcome;
     std::uint64_t limit = 0;
     if (verdict.outcome == Outcome::kNotReady) {
@@ -51,7 +48,7 @@ void Qp::start_wait(const Verdict& verdict) {
     deadline_ns_.store(limit == 0 ? 0 : monotonic_ns() + limit, std::memory_order_relaxed);
 }
 
-void Qp::keep_waiting(const WorkRequest& wr) {
+void DirectQp::keep_waiting(const WorkRequest& wr) {
     Waiting w{wr, send_posted_, {}, {}, {}};
     w.sges.assign(wr.sges, wr.sges + wr.num_sge);
     if ((wr.flags & kSendInline) != 0) {
@@ -86,7 +83,7 @@ void Qp::keep_waiting(const WorkRequest& wr) {
 
 /// Returns whether the process of the peer has ended, so that it will never post a receive request.
 /// The daemon would report that, but may have ended too.
-bool Qp::peer_is_silent() {
+bool DirectQp::peer_is_silent() {
     const std::uint64_t now = monotonic_ns();
     if (now - liveness_checked_ns_ > kPeerCheckPeriodNs) {
         liveness_checked_ns_ = now;
@@ -95,7 +92,7 @@ bool Qp::peer_is_silent() {
     return peer_silent_;
 }
 
-bool Qp::advance() {
+bool DirectQp::advance() {
     lock();
     bool empty = true;
     while (!waiting_.empty()) {
@@ -141,7 +138,7 @@ bool Qp::advance() {
     return empty;
 }
 
-void Qp::ask_for_wake() {
+void DirectQp::ask_for_wake() {
     lock();
     if (!waiting_.empty() && wait_reason_ == Outcome::kNotReady && peer_ != nullptr) {
         const Arena& arena = process_->arena;
@@ -158,12 +155,7 @@ void Qp::ask_for_wake() {
     unlock();
 }
 
-void Qp::raise(AsyncKind kind) {
-    process_->channels.signal(process_->owner, shared_->async_channel,
-                              {shared_->event_id, static_cast<std::uint32_t>(kind), 1});
-}
-
-void Qp::enter_error() {
+void DirectQp::enter_error() {
     shared_->rx.store(0, std::memory_order_release);
     shared_->state.store(QpState::kErr, std::memory_order_release);
     state_ = QpState::kErr;
@@ -171,8 +163,8 @@ void Qp::enter_error() {
     flush_locked();
 }
 
-void Qp::flush_if_failed() {
-    if (packets_ || shared_->state.load(std::memory_order_acquire) != QpState::kErr) {
+void DirectQp::flush_if_failed() {
+    if (shared_->state.load(std::memory_order_acquire) != QpState::kErr) {
         return;
     }
     lock();
@@ -182,10 +174,12 @@ void Qp::flush_if_failed() {
     unlock();
 }
 
-void Qp::stop_with_cq() {
-    if (packets_) {
-        return;  // The carrier stops the queue pair.
-    }
+void DirectQp::stop_if_failed() {
+    stop_with_cq();
+    flush_if_failed();
+}
+
+void DirectQp::stop_with_cq() {
     const auto lost = [](Cq* cq) { return cq != nullptr && cq->overflowed(); };
     if (!lost(init_.send_cq) && !lost(init_.recv_cq)) {
         return;
@@ -201,7 +195,7 @@ void Qp::stop_with_cq() {
     unlock();
 }
 
-void Qp::flush_locked() {
+void DirectQp::flush_locked() {
     if (flushed_) {
         return;
     }
@@ -222,7 +216,7 @@ void Qp::flush_locked() {
     }
 }
 
-void Qp::flush_receives() {
+void DirectQp::flush_receives() {
     if (shared_->rq.ring_off == 0) {
         return;
     }
@@ -231,60 +225,27 @@ void Qp::flush_receives() {
     if (datagrams) {
         datagram_ring_lock(process_->arena, *shared_, process_->lock_word);
     }
-    std::uint32_t head = init_.recv_cq->claim_receives(shared_->qpn, ring, receive_polled_.load());
+    const std::uint32_t first =
+        init_.recv_cq->claim_receives(shared_->qpn, ring, receive_polled_.load());
     if (datagrams) {
         shm_unlock(ring.lock);
     }
-    const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
-    for (; head != tail; ++head) {
-        Cqe e{};
-        e.wr_id = ring_slot(process_->arena, ring, head)->wr_id;
-        e.wqe_index = head;
-        e.qpn = shared_->qpn;
-        e.is_receive = 1;
-        e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
-        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
-        cq_push(*process_, init_.recv_cq->shared(), e, true);
-    }
+    flush_receives_from(first);
 }
 
-int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
-    if (disowned_ || shared_->rq.ring_off == 0) {
-        return EINVAL;
-    }
-    const QpState state = shared_->state.load(std::memory_order_relaxed);
-    if (state == QpState::kReset) {
-        return EINVAL;
-    }
-    // A sender completes a request before it moves the head on. If the program has polled that
-    // completion in between, the slot at the head is free as well.
-    RecvRing& ring = shared_->rq;
-    std::uint32_t freed = ring.head.load(std::memory_order_acquire);
-    const std::uint32_t polled = receive_polled_.load(std::memory_order_relaxed);
-    if (polled == freed + 1) {
-        freed = polled;
-    }
-    return ring_post_locked(process_->arena, ring, freed, wr_id, sges, num_sge);
-}
-
-void Qp::unlock_receive_and_wake() {
-    if (packets_) [[unlikely]] {
-        if (stopped_with_carrier_.load() && shared_->state.load() != QpState::kReset) {
-            flush_lost_receives();
-            receive_lock_.unlock_full();
-            return;
-        }
-        receive_lock_.unlock_full();
-        if (shared_->state.load() == QpState::kErr) {
-            ring_qp_bell(process_->arena, index_);  // The carrier flushes the request.
-        }
-        return;
-    }
+void DirectQp::unlock_receive_and_wake() {
     if (shared_->state.load(std::memory_order_acquire) == QpState::kErr && flushed_) [[unlikely]] {
         flush_receives();
     }
     receive_lock_.unlock_full();
     ring_wake_sender(*process_, shared_->rq);
+}
+
+void DirectQp::close() {
+    process_->remove_stalled(*this);
+    lock();
+    waiting_.clear();
+    unlock();
 }
 
 }  // namespace softib::live

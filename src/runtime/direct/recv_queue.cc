@@ -93,21 +93,24 @@ void ring_wake_sender(Process& process, RecvRing& ring) {
     }
 }
 
-Srq* Srq::create(Process& process, const Init& init) {
+Srq::Srq(Process& process, std::uint32_t index)
+    : shared_(&process.arena.srqs[index]), process_(&process), index_(index) {}
+
+std::uint32_t Srq::take_record(Process& process, const Init& init) {
     if (init.max_wr == 0 || init.max_wr > kRecvWrMax || init.max_sge > kSgesMax) {
         errno = EINVAL;
-        return nullptr;
+        return kNoEntry;
     }
     const std::uint32_t index = process.srq_table.allocate();
     if (index == kNoEntry) {
         errno = ENOMEM;
-        return nullptr;
+        return kNoEntry;
     }
     SrqShared& shared = process.arena.srqs[index];
     if (!ring_init(process, shared.ring, init.max_wr, std::max(init.max_sge, 1U), kSrqSpare)) {
         process.srq_table.release(index);
         errno = ENOMEM;
-        return nullptr;
+        return kNoEntry;
     }
     ++shared.use;
     shared.limit.store(init.limit);
@@ -120,35 +123,30 @@ Srq* Srq::create(Process& process, const Init& init) {
     shared.async_channel = init.async_channel;
     shared.cookie = init.cookie;
     shared.live.store(1, std::memory_order_release);
-    auto* srq = new Srq;
-    srq->shared_ = &shared;
-    srq->process_ = &process;
-    srq->index_ = index;
-    if (is_packet_path(process.arena)) {
-        if (const int error = call_carrier(process, CarrierCall::kCreateSrq, index, srq->carrier_);
-            error != 0) {
-            delete srq;
-            errno = error;
-            return nullptr;
-        }
-    }
-    {
-        const std::lock_guard guard(process.srqs_mutex);
-        process.srqs.push_back(srq);
-    }
-    process.start_helper();
-    return srq;
+    return index;
 }
 
-Srq::~Srq() {
+bool Srq::start() {
+    if (const int error = open(); error != 0) {
+        destroy();
+        errno = error;
+        return false;
+    }
+    {
+        const std::lock_guard guard(process_->srqs_mutex);
+        process_->srqs.push_back(this);
+    }
+    process_->start_helper();
+    return true;
+}
+
+void Srq::destroy() {
     if (process_->usable()) {
         {
             const std::lock_guard guard(process_->srqs_mutex);
             std::erase(process_->srqs, this);
         }
-        if (is_packet_path(process_->arena)) {
-            call_carrier(*process_, CarrierCall::kDestroySrq, index_, carrier_);
-        }
+        close();
         // Under the lock, because the daemon may be giving back a request that a dead sender took.
         srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
         shared_->live.store(0, std::memory_order_release);
@@ -159,6 +157,7 @@ Srq::~Srq() {
             process_->srq_table.release(index_);
         }
     }
+    delete this;
 }
 
 int Srq::post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
@@ -184,23 +183,9 @@ int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint
     }
     if (set_limit) {
         shared_->limit.store(limit, std::memory_order_release);
-        if (is_packet_path(process_->arena)) {
-            return call_carrier(*process_, CarrierCall::kLimitSrq, index_, carrier_);
-        }
+        return limit_changed();
     }
     return 0;
-}
-
-/// The requests posted here stay posted: no queue pair takes them any more, and none of them
-/// completes (IBA vol. 1, 11.6.3, the affiliated asynchronous error of a shared receive queue).
-void Srq::stop_with_carrier() {
-    if (is_packet_path(process_->arena) &&
-        process_->arena.header->carrier.load(std::memory_order_acquire) != carrier_ &&
-        !stopped_with_carrier_.exchange(true)) {
-        process_->channels.signal(
-            process_->owner, shared_->async_channel,
-            {shared_->cookie, static_cast<std::uint32_t>(AsyncKind::kSrqErr), 0});
-    }
 }
 
 int Srq::resize(std::uint32_t max_wr) {
@@ -272,6 +257,31 @@ bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, Deliver
             {srq.cookie, static_cast<std::uint32_t>(AsyncKind::kSrqLimitReached), 0});
     }
     return true;
+}
+
+int PacketSrq::open() {
+    return call_carrier(*process_, CarrierCall::kCreateSrq, index_, carrier_);
+}
+
+void PacketSrq::close() {
+    if (carrier_ != 0) {
+        call_carrier(*process_, CarrierCall::kDestroySrq, index_, carrier_);
+    }
+}
+
+int PacketSrq::limit_changed() {
+    return call_carrier(*process_, CarrierCall::kLimitSrq, index_, carrier_);
+}
+
+/// The requests posted here stay posted: no queue pair takes them any more, and none of them
+/// completes (IBA vol. 1, 11.6.3, the affiliated asynchronous error of a shared receive queue).
+void PacketSrq::stop_if_failed() {
+    if (process_->arena.header->carrier.load(std::memory_order_acquire) != carrier_ &&
+        !stopped_with_carrier_.exchange(true)) {
+        process_->channels.signal(
+            process_->owner, shared_->async_channel,
+            {shared_->cookie, static_cast<std::uint32_t>(AsyncKind::kSrqErr), 0});
+    }
 }
 
 }  // namespace softib::live

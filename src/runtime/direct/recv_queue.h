@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/shm/alloc.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/delivery.h"
 #include "runtime/shm/shm_lock.h"
@@ -15,8 +16,8 @@
 
 namespace softib::live {
 
-class Process;
 class Cq;
+class Process;
 
 inline constexpr std::uint32_t kRecvWrMax = 1U << 16;
 
@@ -44,7 +45,8 @@ void copy_out(const RecvWqe& wqe, std::uint32_t index, TakenRecv& out);
 /// post.
 void ring_wake_sender(Process& process, RecvRing& ring);
 
-/// A shared receive queue, basic or XRC.
+/// A shared receive queue, basic or XRC. Senders take requests from its ring; PacketSrq is the
+/// kind for the packet path.
 class Srq {
   public:
     struct Init {
@@ -58,34 +60,81 @@ class Srq {
         std::uint32_t async_channel = 0;
         std::uint64_t cookie = 0;
     };
-    /// Creates a queue. Returns nullptr, with errno set, if that fails.
+    /// Creates a queue of one kind. Returns nullptr, with errno set, if that fails.
+    template <typename Kind>
     static Srq* create(Process& process, const Init& init);
-    ~Srq();
+    /// REQUIRES: `index` comes from take_record().
+    Srq(Process& process, std::uint32_t index);
+    Srq(const Srq&) = delete;
+    Srq& operator=(const Srq&) = delete;
+    /// Makes the queue unreachable, waits until no peer uses it, and frees it.
+    void destroy();
 
     std::uint32_t index() const { return index_; }
     std::uint32_t srqn() const { return shared_->srqn; }
-    SrqShared& shared() { return *shared_; }
-    /// The lock word of the carrier that knows this queue; 0 on the direct path.
-    LockWord carrier() const { return carrier_; }
+    const SrqShared& shared() const { return *shared_; }
 
     void lock() { lock_.lock(); }
     int post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
     void unlock_and_wake();
     int modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint32_t limit);
-    /// Raises IBV_EVENT_SRQ_ERR, once, if the carrier that knows this queue has ended.
-    void stop_with_carrier();
+    /// Tells the program, once, if something has failed that the queue depends on.
+    virtual void stop_if_failed() {}
 
-  private:
-    Srq() = default;
-    int resize(std::uint32_t max_wr);  ///< Returns 0 or an errno value.
+  protected:
+    virtual ~Srq() = default;
+
+    // What a kind does beside its requests. The int functions return 0 or an errno value.
+
+    /// Prepares a new queue, to which no queue pair belongs yet.
+    virtual int open() { return 0; }
+    /// Ends what the kind does for a queue that is being destroyed. Peers may still use its record.
+    virtual void close() {}
+    /// Notes that the limit in the record has changed.
+    virtual int limit_changed() { return 0; }
 
     SpinLock lock_;
-    SrqShared* shared_ = nullptr;
-    Process* process_ = nullptr;
-    std::uint32_t index_ = 0;
+    SrqShared* const shared_;
+    Process* const process_;
+    const std::uint32_t index_;
+
+  private:
+    /// Takes an entry for a new queue from the arena's table, and writes it. Returns kNoEntry, with
+    /// errno set, if that fails.
+    static std::uint32_t take_record(Process& process, const Init& init);
+    /// Begins the life of a queue that was just made. Returns false, with errno set and the queue
+    /// destroyed, if that fails.
+    bool start();
+    int resize(std::uint32_t max_wr);  ///< Returns 0 or an errno value.
+};
+
+/// A shared receive queue on the packet path, where the carrier takes the requests.
+class PacketSrq final : public Srq {
+  public:
+    using Srq::Srq;
+
+    /// The lock word of the carrier that knows this queue.
+    LockWord carrier() const { return carrier_; }
+    void stop_if_failed() override;
+
+  private:
+    int open() override;
+    void close() override;
+    int limit_changed() override;
+
     LockWord carrier_ = 0;
     std::atomic<bool> stopped_with_carrier_{false};
 };
+
+template <typename Kind>
+Srq* Srq::create(Process& process, const Init& init) {
+    const std::uint32_t index = take_record(process, init);
+    if (index == kNoEntry) {
+        return nullptr;
+    }
+    Srq* const srq = new Kind(process, index);
+    return srq->start() ? srq : nullptr;
+}
 
 /// Returns the record of the delivery that a stripe has under way, and makes it on first use.
 /// Returns nullptr if the arena is full.
@@ -95,4 +144,5 @@ DeliveryRecord* delivery_record(Process& process, Stripe& stripe);
 /// IBV_EVENT_SRQ_LIMIT_REACHED if that leaves fewer than the queue's limit. The request counts as
 /// taken until delivered(). Returns false if the queue is empty or has been destroyed.
 bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, DeliveryRecord& record);
+
 }  // namespace softib::live

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "runtime/direct/qp.h"
+#include "runtime/direct/qp_direct.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,7 +45,10 @@ Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint3
 
 }  // namespace
 
-bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
+DirectQp::DirectQp(Process& process, const QpInit& init, std::uint32_t index)
+    : QpBase(process, init, index), hazard_fence_(process.hazard_fence) {}
+
+bool DirectQp::gather_local(const WorkRequest& wr, Gather& out) const {
     const Arena& arena = process_->arena;
     for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
         const Sge& sge = wr.sges[i];
@@ -74,7 +77,7 @@ bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
     return true;
 }
 
-Qp::Verdict Qp::execute(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::execute(const WorkRequest& wr) {
     if (wr.opcode == WrOpcode::kBindMw || wr.opcode == WrOpcode::kLocalInv) [[unlikely]] {
         return do_local(wr);
     }
@@ -84,14 +87,14 @@ Qp::Verdict Qp::execute(const WorkRequest& wr) {
     return execute_connected(wr);
 }
 
-bool Qp::check_peer() {
+bool DirectQp::check_peer() {
     return path_generation_ ==
                process_->arena.header->route_generation.load(std::memory_order_acquire) &&
            peer_->rx.load(std::memory_order_acquire) == peer_rx_ && peer_->qpn == peer_qpn_ &&
            peer_->owner == peer_owner_;
 }
 
-bool Qp::check_peer_slow() {
+bool DirectQp::check_peer_slow() {
     const Arena& arena = process_->arena;
     const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
     path_generation_ = 0;
@@ -124,7 +127,7 @@ bool Qp::check_peer_slow() {
     return true;
 }
 
-Qp::Verdict Qp::execute_connected(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::execute_connected(const WorkRequest& wr) {
     if (path_generation_ == 0) [[unlikely]] {
         peer_owner_ = peer_->owner;
     }
@@ -155,7 +158,8 @@ Qp::Verdict Qp::execute_connected(const WorkRequest& wr) {
     }
 }
 
-const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std::uint32_t access) {
+const MrShared* DirectQp::find_remote(const WorkRequest& wr, std::uint64_t bytes,
+                                      std::uint32_t access) {
     if ((peer_->access & access) != access) [[unlikely]] {
         return nullptr;
     }
@@ -174,7 +178,7 @@ const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std:
 
 /// Returns the verdict on a request whose remote memory could not be reached: no answer if the
 /// owner is gone, a remote operational error if the owner has unmapped the memory.
-Qp::Verdict Qp::unreachable(Owner owner) const {
+DirectQp::Verdict DirectQp::unreachable(Owner owner) const {
     if (init_.type == QpType::kUc) {
         return {};
     }
@@ -186,7 +190,7 @@ Qp::Verdict Qp::unreachable(Owner owner) const {
 
 /// Refuses a request on behalf of the responder, which answers with a NAK and enters the error
 /// state itself (IBA vol. 1, 9.9.3). On an unreliable connection the message is dropped instead.
-Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
+DirectQp::Verdict DirectQp::refuse_remote(WcStatus status, AsyncKind kind) {
     process_->arena.hcas[peer_->hca].totals.access_violations.fetch_add(1,
                                                                         std::memory_order_relaxed);
     if (init_.type == QpType::kUc) {
@@ -196,7 +200,7 @@ Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
     return failed(status);
 }
 
-void Qp::stop_peer(AsyncKind kind) {
+void DirectQp::stop_peer(AsyncKind kind) {
     peer_->rx.store(0, std::memory_order_release);
     peer_->state.store(QpState::kErr, std::memory_order_release);
     process_->channels.signal(peer_->owner, peer_->async_channel,
@@ -204,7 +208,7 @@ void Qp::stop_peer(AsyncKind kind) {
     process_->ring(peer_->owner);
 }
 
-Qp::Verdict Qp::do_write(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_write(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     // Most writes have one buffer, one shared extent on each side, and no immediate data.
     if (wr.num_sge == 1 && wr.opcode == WrOpcode::kWrite) [[likely]] {
@@ -261,7 +265,7 @@ Qp::Verdict Qp::do_write(const WorkRequest& wr) {
     return verdict;
 }
 
-Qp::Verdict Qp::do_read(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_read(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     std::uint64_t bytes = 0;
     const MrShared* local[kSgesMax];
@@ -302,7 +306,7 @@ Qp::Verdict Qp::do_read(const WorkRequest& wr) {
     return {};
 }
 
-Qp::Verdict Qp::do_atomic(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_atomic(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     if (wr.num_sge != 1 || wr.sges[0].length != 8) {
         return failed(WcStatus::kLocLenErr);
@@ -335,7 +339,7 @@ Qp::Verdict Qp::do_atomic(const WorkRequest& wr) {
 }
 
 /// Executes an ATOMIC WRITE: eight bytes that appear at once (IBA vol. 1, annex A19).
-Qp::Verdict Qp::do_atomic_write(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_atomic_write(const WorkRequest& wr) {
     Gather gather;
     if (!gather_local(wr, gather)) {
         return failed(WcStatus::kLocProtErr);
@@ -362,7 +366,7 @@ Qp::Verdict Qp::do_atomic_write(const WorkRequest& wr) {
     return {};
 }
 
-Qp::Verdict Qp::do_send(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_send(const WorkRequest& wr) {
     Gather gather;
     if (!gather_local(wr, gather)) {
         return failed(WcStatus::kLocProtErr);
@@ -380,14 +384,14 @@ Qp::Verdict Qp::do_send(const WorkRequest& wr) {
 
 /// Returns the verdict on a message for which no receive request is posted. Unreliable connections
 /// have no RNR NAK: their message is lost (IBA vol. 1, 9.8.2.1).
-Qp::Verdict Qp::not_ready() const {
+DirectQp::Verdict DirectQp::not_ready() const {
     return init_.type == QpType::kUc ? Verdict{}
                                      : Verdict{Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
 }
 
 /// Hands a message to the peer's receive queue.
-Qp::Verdict Qp::deliver(const WorkRequest& wr, const Gather& gather, bool scatter,
-                        std::uint32_t byte_len) {
+DirectQp::Verdict DirectQp::deliver(const WorkRequest& wr, const Gather& gather, bool scatter,
+                                    std::uint32_t byte_len) {
     if (peer_->srq != 0 || init_.type == QpType::kXrcSend) {
         return deliver_shared(wr, gather, scatter, byte_len);
     }
@@ -402,8 +406,8 @@ Qp::Verdict Qp::deliver(const WorkRequest& wr, const Gather& gather, bool scatte
                            process_->arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
 }
 
-Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
-                               std::uint32_t byte_len) {
+DirectQp::Verdict DirectQp::deliver_shared(const WorkRequest& wr, const Gather& gather,
+                                           bool scatter, std::uint32_t byte_len) {
     const Arena& arena = process_->arena;
     std::uint32_t srq_index = peer_->srq - 1;
     if (init_.type == QpType::kXrcSend) {
@@ -431,8 +435,8 @@ Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool
 /// receive completion, as an HCA receives the acknowledgement before its peer's program can answer:
 /// no answer overtakes the completion. A receiver that stops between the two counts as one that
 /// stopped after its acknowledgement.
-Qp::Verdict Qp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq,
-                          const Cqe& entry, const Completing& completing) {
+DirectQp::Verdict DirectQp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq,
+                                      const Cqe& entry, const Completing& completing) {
     if (completing.ring != nullptr &&
         completing.ring->head.load(std::memory_order_acquire) != completing.index) [[unlikely]] {
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
@@ -444,9 +448,10 @@ Qp::Verdict Qp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& 
     return {Outcome::kCompleted, WcStatus::kSuccess};
 }
 
-Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
-                                std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
-                                CqShared& cq, const Completing& completing) {
+DirectQp::Verdict DirectQp::finish_delivery(const WorkRequest& wr, const Gather& gather,
+                                            bool scatter, std::uint32_t byte_len,
+                                            const TakenRecv& taken, std::uint32_t pd, CqShared& cq,
+                                            const Completing& completing) {
     const Arena& arena = process_->arena;
     Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
     e.src_qpn = shared_->qpn;
@@ -496,7 +501,7 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
 }
 
 /// Executes a bind or a local invalidate, which change keys of this process only.
-Qp::Verdict Qp::do_local(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_local(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     if (wr.opcode == WrOpcode::kLocalInv) {
         return invalidate_window(arena, wr.imm_or_rkey, shared_->pd, shared_->qpn)

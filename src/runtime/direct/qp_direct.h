@@ -3,10 +3,9 @@
 
 // A queue pair on the direct path. The thread that posts a send request is the NIC: it checks
 // keys and rights on both sides, moves the bytes, takes the peer's receive request and writes the
-// completions, all before post() returns. A request that cannot go on (receiver not ready, peer
-// does not answer) waits in a queue of this process and is driven by polls or the helper thread.
-//
-// Thread rule: everything on the send side happens under the stripe lock (lock()/unlock()).
+// completions, all before post_locked() returns. A request that cannot go on (receiver not ready,
+// peer does not answer) waits in a queue of this process and is driven by polls or the helper
+// thread (progress.cc).
 
 #include <atomic>
 #include <cstdint>
@@ -15,106 +14,31 @@
 #include <vector>
 
 #include "core/hca/packets.h"
-#include "core/hca/qp_attr.h"
-#include "runtime/direct/cq.h"
-#include "runtime/direct/recv_queue.h"
+#include "runtime/direct/qp_base.h"
 #include "runtime/direct/scatter.h"
-#include "runtime/shm/arena.h"
 #include "runtime/shm/path.h"
 #include "runtime/shm/requests.h"
-#include "runtime/shm/shm_lock.h"
-#include "runtime/shm/types.h"
 
 namespace softib::live {
 
-class Process;
-
-inline constexpr std::uint32_t kQpIndexBits = 20;
-inline constexpr std::uint32_t kSendWrMax = 1U << 15;
-
-constexpr std::uint32_t qp_index(std::uint32_t qpn) {
-    return qpn & ((1U << kQpIndexBits) - 1);
-}
-
-struct QpInit {
-    QpType type = QpType::kRc;
-    Cq* send_cq = nullptr;
-    Cq* recv_cq = nullptr;
-    Srq* srq = nullptr;
-    std::uint32_t max_send_wr = 0;
-    std::uint32_t max_recv_wr = 0;
-    std::uint32_t max_send_sge = 0;
-    std::uint32_t max_recv_sge = 0;
-    std::uint32_t max_inline = 0;
-    bool signal_all = false;
-    std::uint32_t pd = 0;
-    std::uint32_t hca = 0;
-    std::uint32_t xrcd = 0;
-    std::uint32_t async_channel = 0;
-    std::uint64_t event_id = 0;
-    void* user = nullptr;  ///< The object of libibverbs (abi/verbs/objects.h).
-};
-
-using hca::QpAttr;
-
-class Qp {
+class DirectQp final : public QpBase {
   public:
-    /// Creates a queue pair. Returns nullptr, with errno set, if that fails.
-    static Qp* create(Process& process, const QpInit& init);
-    ~Qp();
+    DirectQp(Process& process, const QpInit& init, std::uint32_t index);
 
-    std::uint32_t qpn() const { return shared_->qpn; }
-    void* user() const { return init_.user; }
-    const QpInit& init() const { return init_; }
-    QpShared& shared() { return *shared_; }
-
-    void lock() {
-        if (stripe_->lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
-            SpinLock::lock_slow(stripe_->lock);
-        }
-    }
-    void unlock() { stripe_->lock.store(0, std::memory_order_release); }
-
-    /// Posts one send request. Returns 0, EINVAL (this queue pair or its state does not allow it),
-    /// ENOMEM (the send queue is full) or EIO (the queue pair belongs to the parent process).
     int post_locked(const WorkRequest& wr);
-    /// Returns what post_locked() would return after `ahead` other requests, without posting.
-    int check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const;
-
-    /// Locks the receive queue, for post_receive_locked().
-    void lock_receive() { receive_lock_.lock(); }
-    int post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
     void unlock_receive_and_wake();
+    int modify(const QpAttr& attr, std::uint32_t mask) override;
+    void stop_if_failed() override;
 
-    /// Changes the attributes that `mask` names (ibv_qp_attr_mask). Returns 0 or an errno value.
-    int modify(const QpAttr& attr, std::uint32_t mask);
-    QpAttr attributes();
+    // What Process::progress() does with a queue pair whose first request waits. Each takes the
+    // lock itself.
 
-    /// Tries the waiting requests again. Returns true if none waits for the fabric any more. Takes
-    /// the lock itself.
+    /// Tries the waiting requests again. Returns true if none waits for the fabric any more.
     bool advance();
-    /// Completes all requests with flush errors if a peer has moved the queue pair to the error
-    /// state. Takes the lock itself.
-    void flush_if_failed();
     /// Returns the time at which the first waiting request gives up; 0 if it never does.
     std::uint64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
-    /// Moves the queue pair to the error state if one of its completion queues has overflowed.
-    /// Takes the lock itself.
-    void stop_with_cq();
-    /// Moves the queue pair to the error state if the carrier that knew it has ended (packet path).
-    /// Takes the lock itself.
-    void stop_with_carrier();
     /// Asks the receiver that the first request waits for to ring us when it posts a request.
     void ask_for_wake();
-
-    void send_retired(std::uint32_t posted_up_to) {
-        send_done_.store(posted_up_to, std::memory_order_relaxed);
-    }
-    void receive_retired(std::uint32_t wqe_index) {
-        receive_polled_.store(wqe_index + 1, std::memory_order_relaxed);
-    }
-    /// Makes the queue pair unusable. Called in a forked child, where it belongs to the parent.
-    void disown() { disowned_ = true; }
 
   private:
     struct Waiting {
@@ -124,14 +48,6 @@ class Qp {
         std::vector<char> data;  ///< Inline payload.
         BindInfo bind;
     };
-
-    // qp_packet.cc: the packet path, where the carrier does the work
-    bool create_packet();
-    void post_packet(const WorkRequest& wr);
-    int modify_packet(const QpAttr& attr, std::uint32_t mask);
-    bool fits_ethernet(const QpAttr& attr, std::uint32_t mask) const;
-    void flush_lost_sends();
-    void flush_lost_receives();
 
     enum class Outcome : std::uint8_t {
         kDone,
@@ -146,15 +62,15 @@ class Qp {
     };
     static Verdict failed(WcStatus status) { return {Outcome::kFailed, status}; }
 
-    Qp() = default;
+    int open() override { return 0; }
+    void close() override;
+    int change_locked(const QpAttr& attr, std::uint32_t mask) override;
 
     // qp_post.cc: posting
-    bool allowed(const WorkRequest& wr) const;
     void run_or_wait(const WorkRequest& wr);
-    void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
     /// Writes the successful completion of the request that is being executed, if it asked for one.
     void complete_done(const WorkRequest& wr);
-    // qp.cc: running requests
+    // qp_direct.cc: running requests
     Verdict execute(const WorkRequest& wr);
     Verdict execute_connected(const WorkRequest& wr);
     bool check_peer();
@@ -168,7 +84,7 @@ class Qp {
     std::optional<Path> walk_there(Lid slid);
     bool walk_back(const Path& path, Lid slid);
     bool partitions_match(std::uint32_t peer_hca);
-    // qp.cc: the operations
+    // qp_direct.cc: the operations
     Verdict do_write(const WorkRequest& wr);
     Verdict do_read(const WorkRequest& wr);
     Verdict do_atomic(const WorkRequest& wr);
@@ -249,39 +165,30 @@ class Qp {
     void flush_receives();
     void start_wait(const Verdict& verdict);
     bool peer_is_silent();
-    void raise(AsyncKind kind);
-    // qp_modify.cc: attributes and transitions
-    void apply(const QpAttr& attr, std::uint32_t mask);
-    int enter_state(QpState to, std::uint32_t mask);
-    void reset_locked();
+    /// Stops the queue pair if one of its completion queues has overflowed.
+    void stop_with_cq();
+    /// Completes all requests with flush errors if a peer has moved the queue pair to the error
+    /// state.
+    void flush_if_failed();
+    // qp_modify.cc: transitions
+    void enter_state(QpState to);
+    void enter_ready_to_receive();
+    void reset_direct();
 
     // The fields that a small RDMA write reads come first, so that they share cache lines.
-    Process* process_ = nullptr;
-    Stripe* stripe_ = nullptr;
-    QpShared* shared_ = nullptr;
     QpShared* peer_ = nullptr;
     /// What the peer's rx word must be; 0 if this queue pair is not connected.
     std::uint64_t peer_rx_ = 0;
     std::uint64_t path_generation_ = 0;
     std::uint32_t peer_qpn_ = 0;
     Owner peer_owner_ = 0;
-    bool hazard_fence_ = false;
-    bool disowned_ = false;
+    const bool hazard_fence_;
     bool waiting_any_ = false;
-    bool packets_ = false;  ///< The carrier executes the requests (packet path).
-    /// The last state that this process has set. The state in the arena may be kErr already.
-    QpState state_ = QpState::kReset;
-    std::uint32_t send_posted_ = 0;  ///< The number of send requests posted since the last reset.
     /// The value of send_posted_ just after the request was posted that is being executed.
     std::uint32_t executing_ = 0;
-    /// The value of send_posted_ of the newest request whose completion was polled.
-    std::atomic<std::uint32_t> send_done_{0};
     hca::WireFormat format_;
     hca::WireFormat format_grh_;  ///< The format of datagrams with a global route header.
-    QpInit init_;
 
-    QpAttr attr_;
-    std::uint32_t index_ = 0;
     Flow* flow_ = nullptr;  ///< The flow that the last datagram was counted in.
     std::vector<Audience> audiences_;
     std::size_t audience_last_ = 0;
@@ -293,16 +200,10 @@ class Qp {
     std::uint64_t told_generation_ = 0;  ///< Route generation at the last report of a refusal.
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;
-    std::atomic<bool> flushed_{
-        false};  ///< All requests are flushed. Written under the stripe lock, read without it.
+    /// All requests are flushed. Written under the stripe lock, read without it.
+    std::atomic<bool> flushed_{false};
     bool stopped_with_cq_ = false;
-    LockWord carrier_ = 0;  ///< The lock word of the carrier that knows the queue pair.
-    /// The carrier that knew the queue pair has ended. Written under the stripe lock; threads that
-    /// post receive requests read it without that lock.
-    std::atomic<bool> stopped_with_carrier_{false};
-    SpinLock receive_lock_;
-    /// The index after that of the newest receive request whose completion was polled.
-    std::atomic<std::uint32_t> receive_polled_{0};
 };
+static_assert(QpKind<DirectQp>);
 
 }  // namespace softib::live

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/qp_base.h"
+
+#include <cerrno>
+#include <initializer_list>
+
+#include "runtime/direct/process.h"
+#include "runtime/shm/counters.h"
+#include "runtime/shm/grace.h"
+
+namespace softib::live {
+
+namespace qa = hca::qp_attr;
+
+namespace {
+
+std::uint32_t completion_bytes(const WorkRequest& wr) {
+    if (wr.opcode == WrOpcode::kCompareSwap || wr.opcode == WrOpcode::kFetchAdd) {
+        return 8;
+    }
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        bytes += wr.sges[i].length;
+    }
+    return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace
+
+std::uint32_t QpBase::opcodes_of(QpType type) {
+    const auto set_of = [](std::initializer_list<WrOpcode> opcodes) {
+        std::uint32_t bits = 0;
+        for (const WrOpcode opcode : opcodes) {
+            bits |= 1U << static_cast<std::uint32_t>(opcode);
+        }
+        return bits;
+    };
+    using enum WrOpcode;
+    const std::uint32_t sends = set_of({kSend, kSendImm});
+    const std::uint32_t unreliable =
+        sends | set_of({kWrite, kWriteImm, kBindMw, kLocalInv, kSendInv});
+    switch (type) {
+        case QpType::kRc:
+        case QpType::kXrcSend:
+            return unreliable | set_of({kRead, kCompareSwap, kFetchAdd, kAtomicWrite});
+        case QpType::kUc:
+            return unreliable;
+        case QpType::kUd:
+            return sends;
+        case QpType::kXrcRecv:
+            break;
+    }
+    return 0;
+}
+
+bool QpBase::allowed(const WorkRequest& wr) const {
+    const auto opcode = static_cast<std::uint32_t>(wr.opcode);
+    return opcode < 32 && (opcodes_ >> opcode & 1) != 0 &&
+           (wr.num_sge <= init_.max_send_sge ||
+            (wr.num_sge == 1 && (wr.flags & kSendInline) != 0)) &&
+           (init_.type != QpType::kUd || wr.ah != nullptr);
+}
+
+int QpBase::check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const {
+    if (disowned_) [[unlikely]] {
+        return EIO;
+    }
+    if (state_ < QpState::kRts || !allowed(wr)) [[unlikely]] {
+        return EINVAL;
+    }
+    // The eight bytes of an atomic write are part of the request itself.
+    if ((wr.flags & kSendInline) != 0 && wr.opcode != WrOpcode::kAtomicWrite) {
+        std::uint64_t bytes = 0;
+        for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+            bytes += wr.sges[i].length;
+        }
+        const bool carries = wr.opcode < WrOpcode::kRead || wr.opcode == WrOpcode::kSendInv;
+        if (bytes > init_.max_inline || !carries) {
+            return EINVAL;
+        }
+    }
+    if (send_posted_ + ahead - send_done_.load(std::memory_order_relaxed) >= init_.max_send_wr)
+        [[unlikely]] {
+        return ENOMEM;
+    }
+    return 0;
+}
+
+void QpBase::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
+    Cqe e{};
+    e.wr_id = wr.wr_id;
+    e.qpn = shared_->qpn;
+    e.wqe_index = posted;
+    e.status = static_cast<std::uint8_t>(status);
+    e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
+    e.byte_len = completion_bytes(wr);
+    cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
+}
+
+int QpBase::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
+    if (disowned_ || shared_->rq.ring_off == 0) {
+        return EINVAL;
+    }
+    const QpState state = shared_->state.load(std::memory_order_relaxed);
+    if (state == QpState::kReset) {
+        return EINVAL;
+    }
+    // A sender completes a request before it moves the head on. If the program has polled that
+    // completion in between, the slot at the head is free as well.
+    RecvRing& ring = shared_->rq;
+    std::uint32_t freed = ring.head.load(std::memory_order_acquire);
+    const std::uint32_t polled = receive_polled_.load(std::memory_order_relaxed);
+    if (polled == freed + 1) {
+        freed = polled;
+    }
+    return ring_post_locked(process_->arena, ring, freed, wr_id, sges, num_sge);
+}
+
+void QpBase::flush_receives_from(std::uint32_t first) {
+    RecvRing& ring = shared_->rq;
+    const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
+    for (std::uint32_t at = first; at != tail; ++at) {
+        Cqe e{};
+        e.wr_id = ring_slot(process_->arena, ring, at)->wr_id;
+        e.wqe_index = at;
+        e.qpn = shared_->qpn;
+        e.is_receive = 1;
+        e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
+        cq_push(*process_, init_.recv_cq->shared(), e, true);
+    }
+}
+
+void QpBase::raise(AsyncKind kind) {
+    process_->channels.signal(process_->owner, shared_->async_channel,
+                              {shared_->event_id, static_cast<std::uint32_t>(kind), 1});
+}
+
+void QpBase::apply(const QpAttr& attr, std::uint32_t mask) {
+    hca::apply_attributes(attr_, attr, mask);
+    shared_->access = attr_.access;
+    if (shared_->pkey_index != attr_.pkey_index) {
+        // Settled now, because the datagrams counted so far belong to the old partition.
+        settle_counters(process_->arena, *shared_, process_->lock_word);
+    }
+    shared_->pkey_index = attr_.pkey_index;
+    shared_->qkey = attr_.qkey;
+    shared_->min_rnr_timer = attr_.min_rnr_timer;
+    shared_->path_mtu_code = attr_.path_mtu;
+    shared_->dest_qpn.store(attr_.dest_qpn, std::memory_order_relaxed);
+    shared_->sq_psn = attr_.sq_psn;
+    shared_->rq_psn = attr_.rq_psn;
+    shared_->path_mig_state = attr_.path_mig_state;
+}
+
+void QpBase::purge_completions() {
+    if (init_.send_cq != nullptr) {
+        init_.send_cq->purge(shared_->qpn);
+    }
+    if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
+        init_.recv_cq->purge(shared_->qpn);
+    }
+}
+
+void QpBase::reset_locked() {
+    shared_->rx.store(0, std::memory_order_release);
+    shared_->state.store(QpState::kReset, std::memory_order_release);
+    state_ = QpState::kReset;
+    wait_grace(process_->arena, process_->owner, stripe_);
+    if (shared_->rq.ring_off != 0) {
+        shared_->rq.head.store(0);
+        shared_->rq.tail.store(0);
+        shared_->rq.rnr_waiter.store(0);
+    }
+    // Completions of before are removed first: a thread that polls one of them writes the counters
+    // that are set to 0 below.
+    purge_completions();
+    receive_polled_.store(0);
+    send_posted_ = 0;
+    send_done_.store(0);
+    fold_counters(process_->arena, *shared_, process_->lock_word);
+    attr_ = QpAttr{};
+}
+
+int QpBase::modify(const QpAttr& attr, std::uint32_t mask) {
+    if (disowned_) {
+        return EIO;
+    }
+    lock();
+    // A peer may have moved this queue pair to the error state.
+    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr) {
+        state_ = QpState::kErr;
+    }
+    const QpState to = (mask & qa::kState) != 0 ? attr.state : state_;
+    mask &= ~hca::ignored_attributes(init_.type);
+    int error = EINVAL;
+    if (hca::check_transition(init_.type, state_, to, mask).ok() &&
+        hca::values_are_valid(attr, mask, kPKeysPerPort)) {
+        error = change_locked(attr, mask);
+    }
+    unlock();
+    return error;
+}
+
+QpAttr QpBase::attributes() {
+    lock();
+    QpAttr attr = attr_;
+    attr.state = shared_->state.load(std::memory_order_acquire);
+    unlock();
+    return attr;
+}
+
+}  // namespace softib::live
