@@ -9,10 +9,8 @@
 #include "server/delta.h"
 #include "server/json.h"
 #include "server/page.h"
-#include "telemetry/clocks.h"
 #include "telemetry/export/csv.h"
 #include "telemetry/health.h"
-#include "telemetry/store/history.h"
 
 namespace softib::server {
 
@@ -22,10 +20,6 @@ using telemetry::Snapshot;
 
 constexpr std::uint32_t kShardsMax = 1024;
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
-
-Response not_found(std::string_view path) {
-    return Response::error(404, fmt::format("nothing is at {}; see docs/api.md", path));
-}
 
 /// The part of an answer that a client asks for: ?num_shards=3&shard=0.
 struct Shards {
@@ -45,68 +39,191 @@ Response bad_shards() {
     return Response::error(400, "num_shards must be 1 to 1024, and shard less than it");
 }
 
-Json port_json(const Snapshot& snapshot, std::uint32_t index) {
-    const telemetry::Inventory& inventory = *snapshot.inventory;
-    const telemetry::Port& port = inventory.ports[index];
-    const telemetry::PortRate& rate = snapshot.rates[index];
-    Json counters = Json::object();
-    for (const auto& row : counters::kPortCounters) {
-        counters[std::string(row.name)] = value_of(row, snapshot.sample.counts[index]);
-    }
-    return {{"port", index},
-            {"name", inventory.port_name(index)},
-            {"peer", inventory.peer_name(index)},
-            {"guid", to_string(port.guid)},
-            {"lid", inventory.node_of(index).lid.value},
-            {"state", static_cast<int>(snapshot.sample.states[index])},
-            {"speed", port.speed},
-            {"mbps", port.active_mbps},
-            {"fresh", snapshot.sample.fresh[index] != 0},
-            {"time_us", snapshot.sample.wall_us},
-            {"rates",
-             {{"xmit_bytes", rate.xmit_bytes},
-              {"rcv_bytes", rate.rcv_bytes},
-              {"xmit_packets", rate.xmit_packets},
-              {"rcv_packets", rate.rcv_packets},
-              {"wait_share", rate.wait_share},
-              {"errors", rate.errors},
-              {"load", load_of(port, rate)}}},
-            {"counters", std::move(counters)}};
-}
-
 Response done(const Controls::Done& result) {
     return result ? Response::json("{}") : Response::error(409, result.error());
 }
 
+const Parameter kNumShards{.name = "num_shards",
+                           .kind = ValueKind::kNumber,
+                           .means = "answers that share the ports, by port GUID"};
+const Parameter kShard{
+    .name = "shard", .kind = ValueKind::kNumber, .means = "the number of this answer, from 0"};
+
 }  // namespace
 
-Response Api::handle(const Request& request) {
-    const std::vector<std::string_view> path = split_path(request.path);
-    const bool reads = !request.is_write();
-    if (auto file = page_response(request)) {
-        return *std::move(file);
+Api::Api(const ApiConfig& config)
+    : config_(config),
+      ufm_({config.collector, config.controls, config.dir, config.state_file, config.token,
+            config.version}),
+      explore_(config.dir) {
+    if (!config.dir.empty() && config.allow_control) {
+        captures_.emplace(config.softib, config.dir);
     }
-    if (path.empty()) {
-        return not_found(request.path);
-    }
-    if (path[0] == "api") {
-        return own(request, path);
-    }
-    if (reads && (request.path == "/metrics" || request.path == "/labels/metrics" ||
-                  request.path == "/labels/enterprise")) {
-        return metrics(request);
-    }
-    if (reads && path.size() >= 2 && path[0] == "csv") {
-        const bool named = path[1] == "cset" || path[1] == "xcset";
-        return csv(request, named && path.size() > 2 ? path[2] : path[1]);
-    }
-    if (reads && request.path == "/labels/csv/metrics") {
-        return csv(request, "metrics");
-    }
-    return ufm_.handle(request, path);
+    router_.add({.title = "page", .prefixes = {}, .routes = page_routes()});
+    router_.add({.title = "own", .prefixes = {}, .routes = own_routes()});
+    router_.add({.title = "ports", .prefixes = {}, .routes = port_routes()});
+    router_.add({.title = "control", .prefixes = {}, .routes = control_routes()});
+    router_.add({.title = "explore", .prefixes = {}, .routes = explore_.routes()});
+    router_.add({.title = "telemetry", .prefixes = {}, .routes = telemetry_routes()});
+    router_.add({.title = "ufm",
+                 .prefixes = {"ufmRest", "ufmRestV2", "ufmRestV3", "ufmRestKrb"},
+                 .routes = ufm_.routes()});
 }
 
-Response Api::metrics(const Request& request) const {
+std::vector<Route> Api::own_routes() {
+    using enum ValueKind;
+    return {
+        {"GET",
+         "/api/v1/fabric",
+         {},
+         {},
+         "name, for a simulation `virtual_step_ns` (its time between two readings) and "
+         "`virtual_time_ns`, `number` of the last reading, `revision` of the inventory, `trouble` "
+         "(why the fabric cannot be read, or empty), counts of nodes, ports and alarms",
+         answer_by(this, &Api::fabric)},
+        {"GET",
+         "/api/v1/snapshot",
+         {},
+         {},
+         "all nodes and ports in columns: `nodes.{guid,name,kind,lid,tier}`, "
+         "`ports.{node,number,peer,mbps,speed,state,load,wait,errors}`. `peer` is a port's index "
+         "or -1, `load` and `wait` are per mille, `load` of what the port sends, `state` is "
+         "PortInfo's",
+         answer_by(this, &Api::snapshot)},
+        {"GET",
+         "/api/v1/stream",
+         {{"since", kNumber, "the last message seen; the header `Last-Event-ID` comes first"}},
+         {},
+         "server-sent events, below",
+         answer_by(this, &Api::stream)},
+        {"GET",
+         "/api/v1/events",
+         {{"since", kNumber, "a revision"}},
+         {},
+         "events that changed since then",
+         answer_by(this, &Api::events)},
+        {"GET", "/api/v1/alarms", {}, {}, "what is wrong now", answer_by(this, &Api::alarms)},
+        {"GET",
+         "/api/v1/health",
+         {},
+         {},
+         "the checks of `softib health`",
+         answer_by(this, &Api::health)},
+    };
+}
+
+std::vector<Route> Api::port_routes() {
+    using enum ValueKind;
+    return {
+        {"GET",
+         "/api/v1/ports/{port...}/history",
+         {{"counter", kText, "a counter of a port, `xmit_words` if not given"},
+          {"ring", kNumber, "0 (1 s), 1 (10 s) or 2 (5 min)"},
+          {"from", kNumber, "seconds since 1970"},
+          {"to", kNumber, "seconds since 1970"}},
+         {},
+         "`points` of `[time, mean, min, max]` per second. `seen` lists the slots that were "
+         "sampled: such a slot without a point had no growth",
+         answer_by(this, &Api::port_history)},
+        {"GET",
+         "/api/v1/ports/{port...}",
+         {{"time", kNumber, "seconds since 1970: the port as it was then, by the history"}},
+         {},
+         "one port (`leaf0:3`, `h0/mlx5_0:1`, or UFM's `GUID_N`): state, rates, all counters. "
+         "With `time`, `counters` are those that the history keeps, as growth per second",
+         answer_by(this, &Api::port)},
+        {"GET",
+         "/api/v1/slots",
+         {},
+         {},
+         "for each ring of the history `slot_s` and `times`, the slots that were sampled",
+         answer_by(this, &Api::slots)},
+        {"GET",
+         "/api/v1/moment",
+         {{"time", kNumber, "seconds since 1970", true}},
+         {},
+         "`ports.{state,load,wait,errors}` of all ports as they were then, by the finest ring "
+         "that still has it; the order is the snapshot's. A port that was not active in a part of "
+         "the slot is Down",
+         answer_by(this, &Api::moment)},
+    };
+}
+
+std::vector<Route> Api::control_routes() {
+    using enum ValueKind;
+    return {
+        {"POST",
+         "/api/v1/links/{port...}",
+         {},
+         {{"up", kFlag, "", true}},
+         "pulls a cable, or puts it back",
+         answer_by(this, &Api::set_link)},
+        {"POST",
+         "/api/v1/switches/{switch...}",
+         {},
+         {{"on", kFlag, "", true}},
+         "turns a switch off, or on again",
+         answer_by(this, &Api::set_switch)},
+        {"POST",
+         "/api/v1/routes/{switch...}",
+         {},
+         {{"lid", kNumber, "", true}, {"port", kAny, "a number; null drops packets", true}},
+         "writes an entry of a forwarding table. The subnet manager's next sweep may overwrite it",
+         answer_by(this, &Api::set_route)},
+        {"POST",
+         "/api/v1/captures",
+         {},
+         {{"ports", kTexts, "without them, what all HCAs send"},
+          {"packets", kNumber, "at most 100,000"}},
+         "starts `softib capture` (packet path only)",
+         answer_by(this, &Api::start_capture)},
+        {"GET", "/api/v1/captures", {}, {}, "the captures", answer_by(this, &Api::list_captures)},
+        {"GET",
+         "/api/v1/captures/{id}",
+         {},
+         {},
+         "the file of a capture",
+         answer_by(this, &Api::capture_file)},
+        {"DELETE",
+         "/api/v1/captures/{id}",
+         {},
+         {},
+         "ends a capture",
+         answer_by(this, &Api::stop_capture)},
+    };
+}
+
+std::vector<Route> Api::telemetry_routes() {
+    using enum ValueKind;
+    const std::vector<Parameter> metrics{
+        {"exporter", kText, "names by node, by cable, or both", false, {"node", "cable", "both"}},
+        {"counters", kText, "below", false, {"brief", "traffic", "all"}},
+        {"zeros", kText, "the same as `counters=all`", false, {"all"}},
+        kNumShards,
+        kShard};
+    const std::vector<Parameter> csv{
+        kNumShards, kShard, {"sharding_field", kText, "", false, {"port_guid"}}};
+    const Handler answer_metrics = answer_by(this, &Api::metrics);
+    const Handler answer_csv = answer_by(this, &Api::csv);
+    return {
+        {"GET", "/metrics", metrics, {}, "all ports, for Prometheus", answer_metrics},
+        {"GET", "/labels/metrics", metrics, {}, kSameAnswer, answer_metrics},
+        {"GET", "/labels/enterprise", metrics, {}, kSameAnswer, answer_metrics},
+        {"GET",
+         "/csv/{set}",
+         csv,
+         {},
+         "a line per port; sets of columns are `metrics` and "
+         "`minimal`",
+         answer_csv},
+        {"GET", "/csv/cset/{set}", csv, {}, kSameAnswer, answer_csv},
+        {"GET", "/csv/xcset/{set}", csv, {}, kSameAnswer, answer_csv},
+        {"GET", "/labels/csv/{set}", csv, {}, kSameAnswer, answer_csv},
+    };
+}
+
+Response Api::metrics(const Call& call) const {
+    const Request& request = call.request;
     telemetry::MetricsOptions options = config_.metrics;
     const auto shards = shards_of(request);
     if (!shards) {
@@ -116,20 +233,13 @@ Response Api::metrics(const Request& request) const {
     options.shard = shards->index;
     const std::string_view style = request.parameter("exporter");
     if (!style.empty()) {
-        options.by_node = style == "node" || style == "both";
-        options.by_cable = style == "cable" || style == "both";
-        if (!options.by_node && !options.by_cable) {
-            return Response::error(400, "exporter is node, cable or both");
-        }
+        options.by_node = style != "cable";
+        options.by_cable = style != "node";
     }
     if (const std::string_view counters = request.parameter("counters"); !counters.empty()) {
-        const auto choice = telemetry::counter_choice(counters);
-        if (!choice) {
-            return Response::error(400, "counters is brief, traffic or all");
-        }
-        options.counters = *choice;
+        options.counters = telemetry::counter_choice(counters).value_or(options.counters);
     }
-    if (request.parameter("zeros") == "all") {
+    if (call.has("zeros")) {
         options.counters = telemetry::CounterChoice::kAll;
     }
     // Clients take the time of their request for the time of the numbers. If the numbers are older,
@@ -138,61 +248,46 @@ Response Api::metrics(const Request& request) const {
     return Response::text(metrics_text(*config_.collector->fresh(), options), kMetricsType);
 }
 
-Response Api::csv(const Request& request, std::string_view set) const {
-    const auto shards = shards_of(request);
+Response Api::csv(const Call& call) const {
+    const auto shards = shards_of(call.request);
     if (!shards) {
         return bad_shards();
     }
     auto text = csv_text(*config_.collector->fresh(),
-                         {.set = set, .shards = shards->count, .shard = shards->index});
+                         {.set = call.name(), .shards = shards->count, .shard = shards->index});
     return text ? Response::text(std::move(*text), "text/csv; charset=utf-8")
                 : Response::error(404, "sets of columns are metrics and minimal");
 }
 
-Response Api::own(const Request& request, const std::vector<std::string_view>& path) {
-    const bool reads = !request.is_write();
-    if (path.size() < 3 || path[1] != "v1") {
-        return not_found(request.path);
-    }
-    const std::string_view what = path[2];
-    // The name is the whole rest of the path: names of nodes may have a slash.
-    const std::size_t behind = request.path.find(what) + what.size() + 1;
-    const std::string_view name = behind < request.path.size()
-                                      ? std::string_view(request.path).substr(behind)
-                                      : std::string_view{};
-    if (reads && what == "fabric") {
-        return fabric();
-    }
-    if (reads && what == "snapshot") {
-        return Response::json(snapshot_json(*config_.collector->snapshot()));
-    }
-    if (reads && what == "events") {
-        return events(request);
-    }
-    if (reads && what == "alarms") {
-        Json list = Json::array();
-        for (const telemetry::Event& event : config_.collector->alarms()) {
-            list.push_back(to_json(event));
-        }
-        return Response::json(to_text({{"alarms", std::move(list)}}));
-    }
-    if (reads && what == "health") {
-        return Response::json(to_text(to_json(
-            telemetry::check_health(*config_.collector->snapshot(), config_.collector->alarms()))));
-    }
-    if (reads && what == "ports" && !name.empty()) {
-        return port(request, name);
-    }
-    if (request.method == "POST" && what == "links" && !name.empty()) {
-        return set_link(request, name);
-    }
-    if (request.method == "POST" && what == "switches" && !name.empty()) {
-        return set_switch(request, name);
-    }
-    return for_page(request, what, name);
+Response Api::snapshot(const Call&) const {
+    return Response::json(snapshot_json(*config_.collector->snapshot()));
 }
 
-Response Api::fabric() const {
+Response Api::stream(const Call& call) const {
+    const std::string_view last = call.request.header("last-event-id").empty()
+                                      ? call.text("since")
+                                      : call.request.header("last-event-id");
+    Response response{.is_stream = true};
+    if (!last.empty()) {
+        response.stream_after = number_of(last, 0, UINT64_MAX);
+    }
+    return response;
+}
+
+Response Api::alarms(const Call&) const {
+    Json list = Json::array();
+    for (const telemetry::Event& event : config_.collector->alarms()) {
+        list.push_back(to_json(event));
+    }
+    return Response::json(to_text({{"alarms", std::move(list)}}));
+}
+
+Response Api::health(const Call&) const {
+    return Response::json(to_text(to_json(
+        telemetry::check_health(*config_.collector->snapshot(), config_.collector->alarms()))));
+}
+
+Response Api::fabric(const Call&) const {
     const auto snapshot = config_.collector->snapshot();
     return Response::json(
         to_text({{"fabric", snapshot->inventory->fabric},
@@ -213,102 +308,33 @@ Response Api::fabric() const {
                  {"version", config_.version}}));
 }
 
-Response Api::events(const Request& request) const {
-    const auto since = number_of(request.parameter("since"), 0, UINT64_MAX);
-    if (!since) {
-        return Response::error(400, "since must be a number: the revision of the last answer");
-    }
+Response Api::events(const Call& call) const {
+    const std::uint64_t since = number_of(call.text("since"), 0, UINT64_MAX).value_or(0);
     Json list = Json::array();
-    std::uint64_t revision = *since;
-    for (const telemetry::Event& event : config_.collector->events_since(*since)) {
+    std::uint64_t revision = since;
+    for (const telemetry::Event& event : config_.collector->events_since(since)) {
         revision = std::max(revision, event.revision);
         list.push_back(to_json(event));
     }
     return Response::json(to_text({{"revision", revision}, {"events", std::move(list)}}));
 }
 
-Response Api::port(const Request& request, std::string_view name) const {
-    const bool history = name.ends_with("/history");
-    if (history) {
-        name.remove_suffix(std::string_view("/history").size());
-    }
+Response Api::set_link(const Call& call) const {
     const auto snapshot = config_.collector->snapshot();
-    const auto index = snapshot->inventory->find_port(name);
-    if (!index || *index >= snapshot->rates.size()) {
-        return Response::error(404, fmt::format("no port '{}'; names are as leaf0:3", name));
-    }
-    return history ? port_history(request, *snapshot, *index)
-                   : Response::json(to_text(port_json(*snapshot, *index)));
-}
-
-Response Api::port_history(const Request& request, const Snapshot& snapshot,
-                           std::uint32_t port) const {
-    const auto ring = number_of(request.parameter("ring"), 0, telemetry::kRings.size() - 1);
-    const auto to =
-        number_of(request.parameter("to"),
-                  static_cast<std::uint64_t>(telemetry::wall_us() / 1'000'000), UINT32_MAX);
-    if (!ring || !to) {
-        return Response::error(400,
-                               "ring is 0 (1 s), 1 (10 s) or 2 (5 min); from and to are "
-                               "seconds since 1970");
-    }
-    const telemetry::RingShape& shape = telemetry::kRings[*ring];
-    const std::uint64_t whole = std::uint64_t{shape.slot_s} * shape.slots;
-    const auto from = number_of(request.parameter("from"), *to > whole ? *to - whole : 0, *to);
-    const std::string_view counter =
-        request.parameter("counter").empty() ? "xmit_words" : request.parameter("counter");
-    const auto column = telemetry::find_column(counter);
-    if (!from || !column || *to - *from > whole) {
-        return Response::error(400, fmt::format("counter must be one of those of a port, and from "
-                                                "at most {} seconds before to",
-                                                whole));
-    }
-    if (config_.history.empty()) {
-        return Response::error(404, "this server keeps no history");
-    }
-    auto reader = telemetry::HistoryReader::open(config_.history);
-    if (!reader) {
-        return Response::error(503, reader.error());
-    }
-    const auto from_s = static_cast<std::int64_t>(*from);
-    const auto to_s = static_cast<std::int64_t>(*to);
-    Json points = Json::array();
-    for (const auto& point :
-         reader->read(snapshot.inventory->node_of(port).guid,
-                      snapshot.inventory->ports[port].number, *column, *ring, from_s, to_s)) {
-        points.push_back({point.time_s, point.value.mean, point.value.min, point.value.max});
-    }
-    return Response::json(to_text({{"port", snapshot.inventory->port_name(port)},
-                                   {"counter", counter},
-                                   {"slot_s", shape.slot_s},
-                                   {"seen", reader->slots_seen(*ring, from_s, to_s)},
-                                   {"points", std::move(points)}}));
-}
-
-Response Api::set_link(const Request& request, std::string_view name) const {
-    const auto body = parse_json(request.body);
-    if (!body || !body->is_object() || !body->contains("up") || !(*body)["up"].is_boolean()) {
-        return Response::error(400, R"(send {"up": true} or {"up": false})");
-    }
-    const auto snapshot = config_.collector->snapshot();
-    const auto port = snapshot->inventory->find_port(name);
+    const auto port = snapshot->inventory->find_port(call.name());
     if (!port || config_.controls == nullptr) {
         return Response::error(
-            404, port ? "this fabric can only be looked at" : fmt::format("no port '{}'", name));
+            404, port ? kOnlyLook : fmt::format("no port '{}'; names are as leaf0:3", call.name()));
     }
     return done(config_.controls->set_link(snapshot->inventory->node_of(*port).name,
                                            snapshot->inventory->ports[*port].number,
-                                           (*body)["up"].get<bool>()));
+                                           call.field("up", false)));
 }
 
-Response Api::set_switch(const Request& request, std::string_view name) const {
-    const auto body = parse_json(request.body);
-    if (!body || !body->is_object() || !body->contains("on") || !(*body)["on"].is_boolean()) {
-        return Response::error(400, R"(send {"on": true} or {"on": false})");
-    }
-    return config_.controls == nullptr
-               ? Response::error(404, "this fabric can only be looked at")
-               : done(config_.controls->set_switch(std::string(name), (*body)["on"].get<bool>()));
+Response Api::set_switch(const Call& call) const {
+    return config_.controls == nullptr ? Response::error(404, kOnlyLook)
+                                       : done(config_.controls->set_switch(
+                                             std::string(call.name()), call.field("on", false)));
 }
 
 }  // namespace softib::server

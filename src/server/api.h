@@ -7,19 +7,24 @@
 //
 // Thread rule: any thread may call handle().
 
-#include <mutex>
+#include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/captures.h"
 #include "server/controls.h"
 #include "server/explore.h"
 #include "server/http.h"
+#include "server/router.h"
 #include "server/ufm.h"
 #include "telemetry/collector.h"
 #include "telemetry/export/metrics.h"
+#include "telemetry/store/history.h"
 
 namespace softib::server {
+
+inline constexpr char kOnlyLook[] = "this fabric can only be looked at";
 
 struct ApiConfig {
     telemetry::Collector* collector = nullptr;
@@ -36,43 +41,49 @@ struct ApiConfig {
 
 class Api {
   public:
-    explicit Api(const ApiConfig& config)
-        : config_(config),
-          ufm_({config.collector, config.controls, config.dir, config.state_file, config.token,
-                config.version}) {
-        if (!config.dir.empty()) {
-            explore_.emplace(config.dir);
-            captures_.emplace(config.softib, config.dir);
-        }
-    }
+    explicit Api(const ApiConfig& config);
+    Api(const Api&) = delete;
+    Api& operator=(const Api&) = delete;
 
     /// See Ufm::restore().
     std::vector<std::string> restore() { return ufm_.restore(); }
-    Response handle(const Request& request);
+    Response handle(const Request& request) { return router_.handle(request); }
+    const Router& router() const { return router_; }
 
   private:
-    Response metrics(const Request& request) const;
-    Response csv(const Request& request, std::string_view set) const;
-    Response own(const Request& request, const std::vector<std::string_view>& path);
-    Response fabric() const;
-    Response events(const Request& request) const;
-    Response port(const Request& request, std::string_view name) const;
-    Response port_history(const Request& request, const telemetry::Snapshot& snapshot,
-                          std::uint32_t port) const;
-    Response set_link(const Request& request, std::string_view name) const;
-    Response set_switch(const Request& request, std::string_view name) const;
-    /// Answers the requests that only the web page makes (api_page.cc).
-    Response for_page(const Request& request, std::string_view what, std::string_view name);
-    Response slots() const;
-    Response moment(const Request& request) const;
-    Response set_route(const Request& request, std::string_view name) const;
-    Response start_capture(const Request& request);
-    Response capture_file(std::string_view name);
+    std::vector<Route> own_routes();
+    std::vector<Route> port_routes();
+    std::vector<Route> control_routes();
+    std::vector<Route> telemetry_routes();
+
+    Response metrics(const Call& call) const;
+    Response csv(const Call& call) const;
+    Response fabric(const Call& call) const;
+    Response snapshot(const Call& call) const;
+    Response stream(const Call& call) const;
+    Response events(const Call& call) const;
+    Response alarms(const Call& call) const;
+    Response health(const Call& call) const;
+    Response port(const Call& call) const;
+    Response port_history(const Call& call) const;
+    Response set_link(const Call& call) const;
+    Response set_switch(const Call& call) const;
+
+    // api_page.cc
+    std::expected<telemetry::HistoryReader, Response> open_history() const;
+    Response slots(const Call& call) const;
+    Response moment(const Call& call) const;
+    Response set_route(const Call& call) const;
+    Response start_capture(const Call& call);
+    Response list_captures(const Call& call);
+    Response capture_file(const Call& call);
+    Response stop_capture(const Call& call);
 
     ApiConfig config_;
     Ufm ufm_;
-    std::optional<Explore> explore_;
+    Explore explore_;
     std::optional<Captures> captures_;
+    Router router_;
 };
 
 }  // namespace softib::server

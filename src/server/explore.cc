@@ -26,9 +26,9 @@ Response no_node(std::string_view name) {
     return Response::error(404, fmt::format("no node '{}'; names are as h0/mlx5_0 or leaf0", name));
 }
 
-Response path_response(const live::Arena& arena, const Request& request) {
-    const std::string_view from_name = request.parameter("from");
-    const std::string_view to_name = request.parameter("to");
+Response path_response(const live::Arena& arena, int, const Call& call) {
+    const std::string_view from_name = call.text("from");
+    const std::string_view to_name = call.text("to");
     const auto from = view::find_node(arena, from_name);
     const auto to = view::find_node(arena, to_name);
     if (!from || !to) {
@@ -68,7 +68,7 @@ Json tree_of(const view::SharpJob& job) {
             {"ports", std::move(ports)}};
 }
 
-Response trees_response(const live::Arena& arena, int daemon) {
+Response trees_response(const live::Arena& arena, int daemon, const Call&) {
     Json trees = Json::array();
     for (const view::MulticastTree& tree : view::multicast_trees(arena)) {
         std::string groups;
@@ -90,7 +90,7 @@ Response trees_response(const live::Arena& arena, int daemon) {
     return Response::json(to_text({{"trees", std::move(trees)}}));
 }
 
-Response jobs_response(const live::Arena& arena, int daemon) {
+Response jobs_response(const live::Arena& arena, int daemon, const Call&) {
     Json jobs = Json::array();
     for (const view::Program& program : view::programs(arena)) {
         const view::Holdings held = view::holdings(arena, program.owner);
@@ -122,7 +122,7 @@ Response jobs_response(const live::Arena& arena, int daemon) {
     return Response::json(to_text({{"jobs", std::move(jobs)}}));
 }
 
-Response pkeys_response(const live::Arena& arena) {
+Response pkeys_response(const live::Arena& arena, int, const Call&) {
     Json list = Json::array();
     for (const view::Partition& partition : view::partitions(arena)) {
         list.push_back({{"pkey", fmt::format("0x{:04x}", partition.pkey.value)},
@@ -134,7 +134,8 @@ Response pkeys_response(const live::Arena& arena) {
 
 /// Answers with a switch's forwarding table, as rows of [LID, node, port]. A port of null means
 /// that packets are dropped.
-Response routes_response(const live::Arena& arena, std::string_view name) {
+Response routes_response(const live::Arena& arena, int, const Call& call) {
+    const std::string_view name = call.name();
     const auto node = view::find_node(arena, name);
     if (!node || node->kind != live::NodeRef::kSwitch) {
         return Response::error(404, fmt::format("no switch '{}' in this fabric", name));
@@ -151,9 +152,9 @@ Response routes_response(const live::Arena& arena, std::string_view name) {
     return Response::json(to_text({{"switch", name}, {"routes", std::move(rows)}}));
 }
 
-Response what_if_response(const live::Arena& arena, int daemon, const Request& request) {
+Response what_if_response(const live::Arena& arena, int daemon, const Call& call) {
     view::Outage outage;
-    for (std::string_view list = request.parameter("down"); !list.empty();) {
+    for (std::string_view list = call.text("down"); !list.empty();) {
         const std::string item(list.substr(0, list.find(',')));
         list.remove_prefix(std::min(item.size() + 1, list.size()));
         if (!item.empty()) {
@@ -183,37 +184,61 @@ Response what_if_response(const live::Arena& arena, int daemon, const Request& r
 
 }  // namespace
 
-bool Explore::knows(std::string_view what) {
-    constexpr std::string_view kOurs[] = {"path", "trees", "jobs", "pkeys", "routes", "whatif"};
-    return std::ranges::find(kOurs, what) != std::end(kOurs);
+Handler Explore::with_fabric(Answer answer) const {
+    return [answer = std::move(answer), dir = dir_](const Call& call) {
+        if (dir.empty()) {
+            return Response::error(404, "only a running fabric of softib tells this");
+        }
+        const Connection daemon(dir);
+        const auto arena = MappedArena::open(daemon);
+        return arena ? answer(**arena, daemon.fd(), call) : Response::error(503, arena.error());
+    };
 }
 
-std::optional<Response> Explore::handle(const Request& request, std::string_view what,
-                                        std::string_view name) const {
-    if (request.is_write() || !knows(what)) {
-        return std::nullopt;
-    }
-    const Connection daemon(dir_);
-    const auto arena = MappedArena::open(daemon);
-    if (!arena) {
-        return Response::error(503, arena.error());
-    }
-    if (what == "path") {
-        return path_response(**arena, request);
-    }
-    if (what == "trees") {
-        return trees_response(**arena, daemon.fd());
-    }
-    if (what == "jobs") {
-        return jobs_response(**arena, daemon.fd());
-    }
-    if (what == "pkeys") {
-        return pkeys_response(**arena);
-    }
-    if (what == "routes") {
-        return routes_response(**arena, name);
-    }
-    return what_if_response(**arena, daemon.fd(), request);
+std::vector<Route> Explore::routes() const {
+    using enum ValueKind;
+    return {
+        {"GET",
+         "/api/v1/path",
+         {{"from", kText, "a node", true}, {"to", kText, "a node", true}},
+         {},
+         "`hops` of `{node, in, out}` by the forwarding tables, and `trouble`: why the path ends "
+         "before its destination. A host means its first HCA",
+         with_fabric(path_response)},
+        {"GET",
+         "/api/v1/trees",
+         {},
+         {},
+         "multicast groups and SHARP jobs, each with the `ports` of its tree; for a job also its "
+         "`root` and `members`: `rank`, `hca` and the `port` of its switch",
+         with_fabric(trees_response)},
+        {"GET",
+         "/api/v1/pkeys",
+         {},
+         {},
+         "P_Keys with their members as the HCAs' ports hold them",
+         with_fabric(pkeys_response)},
+        {"GET",
+         "/api/v1/jobs",
+         {},
+         {},
+         "programs on hosts, and SHARP jobs",
+         with_fabric(jobs_response)},
+        {"GET",
+         "/api/v1/routes/{switch...}",
+         {},
+         {},
+         "its forwarding table, rows of `[LID, node, port]`; port null: packets are dropped",
+         with_fabric(routes_response)},
+        {"GET",
+         "/api/v1/whatif",
+         {{"down", kText, "cables and switches: `leaf0:3,spine1`", true}},
+         {},
+         "the routes that the subnet manager's routing engine computes without these: entries "
+         "that change, pairs of hosts that reach each other before and after, ports with `[name, "
+         "routes before, after]`. Nothing is changed",
+         with_fabric(what_if_response)},
+    };
 }
 
 }  // namespace softib::server

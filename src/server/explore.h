@@ -7,25 +7,30 @@
 //
 // Thread rule: any thread may call anything.
 
-#include <optional>
+#include <functional>
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "server/http.h"
+#include "server/route.h"
+
+namespace softib::live {
+struct Arena;
+}
 
 namespace softib::server {
 
 class Explore {
   public:
+    /// `dir`: the directory of a softib fabric; empty: there is none, and each request is told so.
     explicit Explore(std::string dir) : dir_(std::move(dir)) {}
 
-    /// Returns whether requests for /api/v1/WHAT are answered here.
-    static bool knows(std::string_view what);
-    /// Answers /api/v1/WHAT[/NAME]. Returns std::nullopt if the request is not answered here.
-    std::optional<Response> handle(const Request& request, std::string_view what,
-                                   std::string_view name) const;
+    std::vector<Route> routes() const;
 
   private:
+    using Answer = std::function<Response(const live::Arena&, int daemon, const Call&)>;
+    /// Returns a handler that maps the fabric's arena, and answers by `answer`.
+    Handler with_fabric(Answer answer) const;
+
     std::string dir_;
 };
 

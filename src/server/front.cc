@@ -103,7 +103,9 @@ Request to_request(const httplib::Request& from) {
         request.body = from.files.begin()->second.content;
     }
     for (const auto& [name, value] : from.params) {
-        request.query[name] = value;
+        if (!request.query.insert_or_assign(name, value).second) {
+            request.repeated = name;
+        }
     }
     for (const auto& [name, value] : from.headers) {
         std::string lower = name;
@@ -215,7 +217,8 @@ class Front::Library final : public httplib::Server {
   private:
     using HandlerResponse = httplib::Server::HandlerResponse;
 
-    /// Answers requests without a body, before the library looks for a handler by patterns.
+    /// Answers requests of methods that have no body here, before the library looks for a handler
+    /// by patterns.
     HandlerResponse before(const httplib::Request& from, httplib::Response& to) {
         if (from.path.size() > limits_.path_bytes) {
             to_library(Response::error(414, "the path is too long"), to);
@@ -224,17 +227,16 @@ class Front::Library final : public httplib::Server {
         if (from.method == "POST" || from.method == "PUT" || from.method == "DELETE") {
             return HandlerResponse::Unhandled;
         }
-        if (from.method != "GET" && from.method != "HEAD") {
-            to_library(Response::error(405, "methods are GET, POST, PUT and DELETE"), to);
-            return HandlerResponse::Handled;
-        }
         const Request request = to_request(from);
         if (auto refusal = guard_.check(request)) {
             to_library(std::move(*refusal), to);
-        } else if (request.path == "/api/v1/stream" && request.method == "GET") {
-            stream(request, to);
+            return HandlerResponse::Handled;
+        }
+        Response response = answer_to(request);
+        if (response.is_stream && request.method == "GET") {
+            stream(response, to);
         } else {
-            to_library(answer_to(request), to);
+            to_library(std::move(response), to);
         }
         return HandlerResponse::Handled;
     }
@@ -245,12 +247,8 @@ class Front::Library final : public httplib::Server {
         return response;
     }
 
-    void stream(const Request& request, httplib::Response& to) {
-        const std::string_view last = request.header("last-event-id").empty()
-                                          ? request.parameter("since")
-                                          : request.header("last-event-id");
-        const auto seen = number_of(last, UINT64_MAX, UINT64_MAX);
-        const auto subscriber = streams_.subscribe(seen && !last.empty() ? seen : std::nullopt);
+    void stream(const Response& response, httplib::Response& to) {
+        const auto subscriber = streams_.subscribe(response.stream_after);
         if (!subscriber) {
             to_library(Response::error(503, "too many streams are open; close one"), to);
             return;

@@ -8,7 +8,8 @@
 namespace softib::server {
 
 Response Response::error(int status, std::string_view sentence) {
-    return {status, "application/json", to_text(Json{{"error", sentence}})};
+    return {
+        .status = status, .type = "application/json", .body = to_text(Json{{"error", sentence}})};
 }
 
 std::vector<std::string_view> split_path(std::string_view path) {

@@ -4,6 +4,7 @@
 // A request and its response, independent of the HTTP library, which only front.cc uses. Code that
 // answers requests turns a Request into a Response, and tests call it in the same way.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ struct Request {
     std::string path;                            ///< Decoded, without the query.
     std::map<std::string, std::string> query;    ///< Decoded; the last of several with one name.
     std::map<std::string, std::string> headers;  ///< Names in lower case.
-    std::string body;
+    std::string body{};
+    std::string repeated{};  ///< A parameter that the query has several times; empty: none.
 
     /// Returns the value of a header; empty if the request has none of this name.
     std::string_view header(const std::string& name) const {
@@ -34,16 +36,22 @@ struct Request {
 struct Response {
     int status = 200;
     std::string type = "application/json";
-    std::string body;
+    std::string body{};
     std::map<std::string, std::string> headers{};
+    /// Whether the answer is the event stream, which front.cc writes after `stream_after`: the last
+    /// message that the client has seen.
+    bool is_stream = false;
+    std::optional<std::uint64_t> stream_after{};
 
-    static Response json(std::string text) { return {200, "application/json", std::move(text)}; }
+    static Response json(std::string text) {
+        return {.status = 200, .type = "application/json", .body = std::move(text)};
+    }
     /// Returns status 202: the work is under way or done, and UFM's clients ask for it later.
     static Response accepted(std::string text) {
-        return {202, "application/json", std::move(text)};
+        return {.status = 202, .type = "application/json", .body = std::move(text)};
     }
     static Response text(std::string text, std::string type) {
-        return {200, std::move(type), std::move(text)};
+        return {.status = 200, .type = std::move(type), .body = std::move(text)};
     }
     /// Returns an error with a sentence that says what to do, as {"error": …}.
     static Response error(int status, std::string_view sentence);

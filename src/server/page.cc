@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "server/page.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "page/page_files.h"
@@ -16,20 +18,13 @@ constexpr char kContentPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-}  // namespace
-
-std::optional<Response> page_response(const Request& request) {
-    constexpr std::string_view kFolder = "/page/";
-    const std::string_view path = request.path;
-    const bool is_file = path.starts_with(kFolder);
-    if (request.is_write() || (!is_file && path != "/")) {
-        return std::nullopt;
-    }
+Response page_file(const Call& call) {
+    const Request& request = call.request;
     const auto files = page::page_files();
-    const auto name = is_file ? path.substr(kFolder.size()) : std::string_view("index.html");
+    const auto name = call.names.empty() ? std::string_view("index.html") : call.name();
     const auto file = std::ranges::find(files, name, &page::PageFile::name);
     if (file == files.end()) {
-        return std::nullopt;
+        return Response::error(404, fmt::format("the page has no file '{}'", name));
     }
     Response response;
     response.type = file->type;
@@ -46,6 +41,13 @@ std::optional<Response> page_response(const Request& request) {
         response.body = gunzip(file->gzip, kFileMax).value_or("");
     }
     return response;
+}
+
+}  // namespace
+
+std::vector<Route> page_routes() {
+    return {{"GET", "/", {}, {}, "the [web page](guide/page.md)", page_file},
+            {"GET", "/page/{file...}", {}, {}, "a file of the page", page_file}};
 }
 
 }  // namespace softib::server

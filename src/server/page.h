@@ -3,13 +3,13 @@
 
 // Serves the files of the web page (src/page), which are built into the program.
 
-#include <optional>
+#include <vector>
 
-#include "server/http.h"
+#include "server/route.h"
 
 namespace softib::server {
 
-/// Answers "/" and "/page/NAME". Returns std::nullopt for other paths.
-std::optional<Response> page_response(const Request& request);
+/// Returns the rows that answer "/" and "/page/NAME".
+std::vector<Route> page_routes();
 
 }  // namespace softib::server

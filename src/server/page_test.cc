@@ -5,12 +5,20 @@
 
 #include "page/page_files.h"
 #include "server/encoding.h"
+#include "server/router.h"
 
 namespace softib::server {
 namespace {
 
 Request asked(std::string path, std::map<std::string, std::string> headers = {}) {
     return {"GET", std::move(path), {}, std::move(headers), ""};
+}
+
+std::optional<Response> page_response(const Request& request) {
+    Router router;
+    router.add({.title = "page", .prefixes = {}, .routes = page_routes()});
+    Response response = router.handle(request);
+    return response.status < 400 ? std::optional(std::move(response)) : std::nullopt;
 }
 
 TEST(Page, TheDocumentComesPackedOrPlainAndOnce) {

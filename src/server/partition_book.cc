@@ -17,15 +17,26 @@ std::string refusal(const sm::PartitionError& error) {
     return fmt::format("partitions.conf:{}: {}", error.line, error.message);
 }
 
+std::string trait(const char* name, std::optional<std::uint8_t> code) {
+    return code ? fmt::format(", {}={}", name, *code) : std::string();
+}
+
+std::string name_of(std::uint16_t pkey, const BookedPartition& partition) {
+    return partition.name.empty() ? fmt::format("pkey{:04x}", pkey) : partition.name;
+}
+
 std::string definition(std::uint16_t pkey, const BookedPartition& partition) {
     std::string members;
     for (const auto& [guid, full] : partition.members) {
         members += fmt::format("{} {:#018x}={}", members.empty() ? "" : ",", guid,
                                full ? "full" : "limited");
     }
-    return fmt::format("pkey{:04x}={:#06x}{}{} :{} ;\n", pkey, pkey,
-                       partition.ipoib ? ", ipoib" : "", partition.index0 ? ", indx0" : "",
-                       members);
+    const std::string traits = partition.ipoib
+                                   ? ", ipoib" + trait("mtu", partition.mtu) +
+                                         trait("rate", partition.rate) + trait("sl", partition.sl)
+                                   : std::string();
+    return fmt::format("{}={:#06x}{}{} :{} ;\n", name_of(pkey, partition), pkey, traits,
+                       partition.index0 ? ", indx0" : "", members);
 }
 
 }  // namespace
@@ -57,6 +68,10 @@ std::expected<void, std::string> PartitionBook::take_booked(std::string_view tex
     booked_.clear();
     for (const sm::Partition& partition : *asked) {
         BookedPartition& booked = booked_[partition.pkey.value];
+        booked.name = partition.name == name_of(partition.pkey.value, {}) ? "" : partition.name;
+        booked.mtu = partition.broadcast.mtu;
+        booked.rate = partition.broadcast.rate;
+        booked.sl = partition.broadcast.sl;
         booked.ipoib = partition.ipoib;
         booked.index0 = partition.at_index0;
         for (const sm::PartitionMember& member : partition.members) {
@@ -76,6 +91,11 @@ std::string PartitionBook::booked_text() const {
         out += definition(pkey, partition);
     }
     return out;
+}
+
+const sm::Partition* PartitionBook::operators(PKey pkey) const {
+    const auto found = std::ranges::find(operators_rules_, pkey, &sm::Partition::pkey);
+    return found == operators_rules_.end() ? nullptr : &*found;
 }
 
 bool PartitionBook::is_operators(PKey pkey, Guid port) const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,13 @@ namespace softib::server {
 
 /// A partition of the clients' part.
 struct BookedPartition {
+    std::string name{};  ///< Empty: named after its P_Key.
     bool ipoib = false;
     bool index0 = false;  ///< Whether its P_Key is at index 0 of its members' tables.
+    // Codes of SA records, for its IPoIB group; the SA chooses those not given.
+    std::optional<std::uint8_t> mtu{};
+    std::optional<std::uint8_t> rate{};
+    std::optional<std::uint8_t> sl{};
     std::map<std::uint64_t, bool> members{};  ///< Port GUIDs; true for a full member.
 };
 
@@ -38,6 +44,8 @@ class PartitionBook {
     std::map<std::uint16_t, BookedPartition>& booked() { return booked_; }
     /// Returns the partitions of both parts together, as they were parsed.
     const std::vector<sm::Partition>& all() const { return all_; }
+    /// Returns the partition as the operator's part defines it; nullptr if it does not.
+    const sm::Partition* operators(PKey pkey) const;
     /// Returns whether the operator's part makes this port a member.
     bool is_operators(PKey pkey, Guid port) const;
 

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "telemetry/clocks.h"
 
@@ -13,14 +16,7 @@ namespace softib::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kPrefixes{"ufmRest", "ufmRestV2", "ufmRestV3",
-                                                    "ufmRestKrb"};
 constexpr std::size_t kTextMax = 1000;
-
-Response unknown(const Request& request) {
-    return Response::error(
-        404, fmt::format("{} {} is not served; see docs/api.md", request.method, request.path));
-}
 
 std::string time_text(std::int64_t time_us) {
     const std::time_t seconds = time_us / 1'000'000;
@@ -45,14 +41,47 @@ Json event_json(const telemetry::Event& event) {
             {"description", event.text}};
 }
 
-telemetry::Severity severity_of(std::string_view name) {
+std::optional<telemetry::Severity> severity_of(std::string_view name) {
+    const auto lower = [](std::string text) {
+        std::ranges::transform(text, text.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        return text;
+    };
     using enum telemetry::Severity;
-    for (const telemetry::Severity severity : {kWarning, kMinor, kCritical}) {
-        if (name == to_string(severity)) {
+    for (const telemetry::Severity severity : {kInfo, kWarning, kMinor, kCritical}) {
+        if (lower(std::string(name)) == lower(to_string(severity))) {
             return severity;
         }
     }
-    return kInfo;
+    return std::nullopt;
+}
+
+const std::vector<std::string_view> kSeverities{"Info", "Warning", "Minor", "Critical"};
+
+/// The parameters by which clients choose events.
+std::vector<Parameter> event_filters() {
+    return {{"severity", ValueKind::kText, "", false, kSeverities},
+            {"type", ValueKind::kText, "as in `type`"},
+            {"category", ValueKind::kText, "as in `category`"},
+            {"object_name", ValueKind::kText, "as in `object_name`"},
+            kPageNumber,
+            kPageRows,
+            {"group", ValueKind::kText, "", false, {}, "events belong to no groups"}};
+}
+
+/// Answers with the events that the call asks for.
+Response chosen(const Call& call, const std::vector<telemetry::Event>& events) {
+    Json list = Json::array();
+    for (const telemetry::Event& event : events) {
+        const auto is_asked = [&](const char* parameter, std::string_view value) {
+            return !call.has(parameter) || call.text(parameter) == value;
+        };
+        if (is_asked("severity", to_string(event.severity)) && is_asked("type", event.kind) &&
+            is_asked("category", event.category) && is_asked("object_name", event.object)) {
+            list.push_back(event_json(event));
+        }
+    }
+    return paged(call, std::move(list));
 }
 
 /// Returns an isolated port as JSON, by the name that clients know. The port may have left the
@@ -72,11 +101,33 @@ Json unhealthy_json(const telemetry::Inventory& inventory, const std::string& na
             {"status_time", time_text(since_us)}};
 }
 
-Response listed(Json list) {
-    return Response::json(to_text(list));
+}  // namespace
+
+const Parameter kPageNumber{"page_number", ValueKind::kNumber, "from 1"};
+const Parameter kPageRows{"rpp", ValueKind::kNumber, "rows of a page"};
+
+Response paged(const Call& call, Json list) {
+    if (!call.has("page_number") && !call.has("rpp")) {
+        return Response::json(to_text(list));
+    }
+    const std::uint64_t page = number_of(call.text("page_number"), 1, UINT64_MAX).value_or(1);
+    const std::uint64_t rows = number_of(call.text("rpp"), UINT64_MAX, UINT64_MAX).value_or(1);
+    if (page == 0 || rows == 0) {
+        return Response::error(400, "page_number and rpp are at least 1");
+    }
+    Json data = Json::array();
+    if ((page - 1) <= list.size() / rows) {
+        const std::size_t first = (page - 1) * rows;
+        for (std::size_t i = first; i < list.size() && i - first < rows; ++i) {
+            data.push_back(std::move(list[i]));
+        }
+    }
+    return Response::json(to_text({{"data", std::move(data)}}));
 }
 
-}  // namespace
+void append(std::vector<Route>& routes, std::vector<Route> more) {
+    std::ranges::move(more, std::back_inserter(routes));
+}
 
 std::string ufm_guid(Guid guid) {
     return to_string(guid).substr(2);
@@ -100,157 +151,173 @@ bool is_listed(std::string_view list, std::string_view name) {
     return true;
 }
 
-std::optional<std::vector<std::string>> texts_of(const Json& json) {
-    if (json.is_string()) {
-        return std::vector{json.get<std::string>()};
-    }
-    if (!json.is_array()) {
-        return std::nullopt;
-    }
-    std::vector<std::string> texts;
-    for (const Json& item : json) {
-        if (!item.is_string()) {
-            return std::nullopt;
+std::vector<std::string> split_list(std::string_view list) {
+    std::vector<std::string> items;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        if (end != 0) {
+            items.emplace_back(list.substr(0, end));
         }
-        texts.push_back(item.get<std::string>());
+        list.remove_prefix(std::min(end + 1, list.size()));
     }
-    return texts;
+    return items;
 }
 
-Response Ufm::handle(const Request& request, std::vector<std::string_view> path) {
-    if (!path.empty() && std::ranges::find(kPrefixes, path[0]) != kPrefixes.end()) {
-        path.erase(path.begin());
-    }
-    if (path.empty()) {
-        return unknown(request);
-    }
-    const std::string_view tree = path[0];
-    if (tree == "app") {
-        return app(request, path);
-    }
-    if (tree == "resources") {
-        return resources(request, path);
-    }
-    if (tree == "actions") {
-        return actions(request, path);
-    }
-    if (tree == "reports") {
-        return reports(request, path);
-    }
-    if (tree == "jobs") {
-        return jobs(request, path);
-    }
-    if (tree == "Topology_Compare") {
-        return topology(request, path);
-    }
-    if (tree == "fabricValidation") {
-        return validation(request, path);
-    }
-    if ((tree == "monitoring" && path.size() > 1 && path[1] == "aggr_topx") ||
-        tree == "telemetry") {
-        return top(request);
-    }
-    return unknown(request);
+std::vector<Route> Ufm::routes() {
+    std::vector<Route> all = app_routes();
+    append(all, resource_routes());
+    append(all, pkey_routes());
+    append(all, action_routes());
+    all.push_back(top_route());
+    append(all, report_routes());
+    return all;
 }
 
-Response Ufm::app(const Request& request, const Path& path) {
-    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
-    if (what == "ufm_version" && !request.is_write()) {
-        return Response::json(
-            to_text({{"ufm_release_version", config_.version}, {"product", "softib"}}));
-    }
-    if (what == "tokens" && request.method == "POST") {
-        // The client has already sent the token, since it got here, but expects it in the answer.
-        return Response::json(to_text({{"access_token", config_.token}}));
-    }
-    if (what == "events") {
-        return events(request, path);
-    }
-    if (what == "alarms" && !request.is_write()) {
-        Json list = Json::array();
-        for (const telemetry::Event& event : config_.collector->alarms()) {
-            list.push_back(event_json(event));
-        }
-        return listed(std::move(list));
-    }
-    if (what == "unhealthy_ports") {
-        return unhealthy_ports(request);
-    }
-    return unknown(request);
-}
-
-Response Ufm::events(const Request& request, const Path& path) {
-    if (path.size() > 2 && path[2] == "external_event" && request.method == "POST") {
-        return external_event(request);
-    }
-    if (path.size() > 2 && request.method == "DELETE") {
-        const auto id = number_of(path[2], 0, UINT64_MAX);
-        bool removed = false;
-        config_.collector->with_events(
-            [&](telemetry::EventBook& book) { removed = id && book.remove(*id); });
-        return removed ? Response::json("{}")
-                       : Response::error(404, fmt::format("no event {}", path[2]));
-    }
-    if (request.is_write()) {
-        return unknown(request);
-    }
-    Json list = Json::array();
-    for (const telemetry::Event& event : config_.collector->events()) {
-        list.push_back(event_json(event));
-    }
-    return listed(std::move(list));
-}
-
-Response Ufm::external_event(const Request& request) {
-    const auto body = parse_json(request.body);
-    if (!body || !body->is_object() || !body->contains("description") ||
-        !(*body)["description"].is_string()) {
-        return Response::error(400, "an external event needs a description");
-    }
-    const auto text = [&](const char* key) {
-        const auto found = body->find(key);
-        return found != body->end() && found->is_string()
-                   ? found->get<std::string>().substr(0, kTextMax)
-                   : std::string();
+std::vector<Route> Ufm::app_routes() {
+    using enum ValueKind;
+    return {
+        {"GET", "/app/ufm_version", {}, {}, "the version", answer_by(this, &Ufm::version)},
+        {"POST",
+         "/app/tokens",
+         {},
+         {},
+         "the token, to a client that sent it",
+         answer_by(this, &Ufm::access_token)},
+        {"GET", "/app/events", event_filters(), {}, "events", answer_by(this, &Ufm::events)},
+        {"GET",
+         "/app/alarms",
+         event_filters(),
+         {},
+         "the alarms that are active",
+         answer_by(this, &Ufm::alarms)},
+        {"POST",
+         "/app/events/external_event",
+         {},
+         {{"description", kText, "", true},
+          {"event_id", kNumber},
+          {"severity", kText, "Info, Warning, Minor or Critical"},
+          {"external_event_severity", kText, "the same"},
+          {"external_event_name", kText, "the event's `name`"},
+          {"external_event_type", kText, "its `category`"},
+          {"external_event_source", kText, "appended to its `description`"},
+          {"object_name", kText, "its `object_name`"},
+          {"otype", kText, "appended too"}},
+         "an event that a client has seen",
+         answer_by(this, &Ufm::external_event)},
+        {"GET", "/app/events/{id}", {}, {}, "an event", answer_by(this, &Ufm::event)},
+        {"DELETE",
+         "/app/events/{id}",
+         {},
+         {},
+         "forgets an event",
+         answer_by(this, &Ufm::remove_event)},
+        {"GET",
+         "/app/unhealthy_ports",
+         {},
+         {},
+         "ports that a client isolated: their cables are down until they are `HEALTHY`",
+         answer_by(this, &Ufm::unhealthy_ports)},
+        {"PUT",
+         "/app/unhealthy_ports",
+         {},
+         {{"ports", kTexts, "`GUID_N`", true},
+          {"ports_policy", kText, "", true, {"UNHEALTHY", "HEALTHY"}},
+          {"action", kText, "of `UNHEALTHY`", false, {"isolate"}}},
+         "isolates ports, or takes them back",
+         answer_by(this, &Ufm::mark_ports)},
     };
-    const auto id = body->find("event_id");
-    const std::string kind = id != body->end() && id->is_number_integer()
-                                 ? fmt::format("external_{}", id->get<std::int64_t>())
-                                 : "external";
+}
+
+Response Ufm::version(const Call&) const {
+    return Response::json(
+        to_text({{"ufm_release_version", config_.version}, {"product", "softib"}}));
+}
+
+Response Ufm::access_token(const Call&) const {
+    // The client has already sent the token, since it got here, but expects it in the answer.
+    return Response::json(to_text({{"access_token", config_.token}}));
+}
+
+Response Ufm::events(const Call& call) const {
+    return chosen(call, config_.collector->events());
+}
+
+Response Ufm::alarms(const Call& call) const {
+    return chosen(call, config_.collector->alarms());
+}
+
+Response Ufm::event(const Call& call) const {
+    const auto id = number_of(call.name(), 0, UINT64_MAX);
+    for (const telemetry::Event& event : config_.collector->events()) {
+        if (id == event.id) {
+            return Response::json(to_text(event_json(event)));
+        }
+    }
+    return Response::error(404, fmt::format("no event {}", call.name()));
+}
+
+Response Ufm::remove_event(const Call& call) {
+    const auto id = number_of(call.name(), 0, UINT64_MAX);
+    bool removed = false;
+    config_.collector->with_events(
+        [&](telemetry::EventBook& book) { removed = id && book.remove(*id); });
+    return removed ? Response::json("{}")
+                   : Response::error(404, fmt::format("no event {}", call.name()));
+}
+
+Response Ufm::external_event(const Call& call) {
+    const auto text = [&](const char* key) {
+        return call.field(key, std::string()).substr(0, kTextMax);
+    };
+    const std::string named = text("severity");
+    const std::string other = text("external_event_severity");
+    const auto severity = severity_of(named.empty() ? other.empty() ? "Info" : other : named);
+    if (!severity || (!named.empty() && !other.empty() && severity_of(other) != severity)) {
+        return Response::error(400, "severity is Info, Warning, Minor or Critical");
+    }
+    const std::string kind =
+        call.body.contains("event_id")
+            ? fmt::format("external_{}", call.field<std::uint64_t>("event_id", 0))
+            : "external";
     const std::string name = text("external_event_name");
+    const std::string category = text("external_event_type");
     const std::string object = text("object_name");
+    const std::string type = text("otype");
+    const std::string source = text("external_event_source");
+    std::string description = text("description");
+    if (!type.empty() || !source.empty()) {
+        description +=
+            fmt::format(" ({}{}{})", type, type.empty() || source.empty() ? "" : ", ", source);
+    }
     config_.collector->with_events([&](telemetry::EventBook& book) {
-        book.raise(
-            {severity_of(text("external_event_severity")), name.empty() ? kind : name, "external",
-             object.empty() ? text("otype") : object, text("description"), false},
-            telemetry::wall_us());
+        book.raise({*severity, name.empty() ? kind : name, category.empty() ? "external" : category,
+                    object, description, false},
+                   telemetry::wall_us());
     });
     return Response::json("{}");
 }
 
-/// Lists isolated ports, or changes them. The cable of an isolated ("unhealthy") port is down until
-/// the port is set healthy again.
-Response Ufm::unhealthy_ports(const Request& request) {
+Response Ufm::unhealthy_ports(const Call&) {
     const std::lock_guard lock(mutex_);
     const auto snapshot = config_.collector->snapshot();
-    if (!request.is_write()) {
-        Json list = Json::array();
-        for (const auto& [name, since] : state_.unhealthy) {
-            list.push_back(unhealthy_json(*snapshot->inventory, name, since));
-        }
-        return listed(std::move(list));
+    Json list = Json::array();
+    for (const auto& [name, since] : state_.unhealthy) {
+        list.push_back(unhealthy_json(*snapshot->inventory, name, since));
     }
-    const auto body = parse_json(request.body);
-    const bool shaped = body && body->is_object() && body->contains("ports") &&
-                        body->contains("ports_policy") && (*body)["ports_policy"].is_string();
-    const auto names = shaped ? texts_of((*body)["ports"]) : std::nullopt;
-    const std::string policy = shaped ? (*body)["ports_policy"].get<std::string>() : "";
-    if (request.method != "PUT" || !names || (policy != "UNHEALTHY" && policy != "HEALTHY")) {
-        return Response::error(
-            400, R"(PUT {"ports": ["GUID_N"], "ports_policy": "UNHEALTHY" or "HEALTHY"})");
+    return Response::json(to_text(list));
+}
+
+/// Isolates ports, or takes them back. The cable of an isolated ("unhealthy") port is down until
+/// the port is set healthy again.
+Response Ufm::mark_ports(const Call& call) {
+    const bool healthy = call.field("ports_policy", std::string()) == "HEALTHY";
+    if (healthy && call.body.contains("action")) {
+        return Response::error(400, "'action' is for the policy UNHEALTHY; leave it out");
     }
-    for (const std::string& name : *names) {
-        if (const auto refusal = set_health(*snapshot->inventory, name, policy == "HEALTHY")) {
+    const std::lock_guard lock(mutex_);
+    const auto snapshot = config_.collector->snapshot();
+    for (const std::string& name : call.texts("ports")) {
+        if (const auto refusal = set_health(*snapshot->inventory, name, healthy)) {
             return *refusal;
         }
     }
@@ -306,80 +373,6 @@ std::vector<std::string> Ufm::restore() {
         failed.push_back(fmt::format("{} cannot be written", config_.state_file));
     }
     return failed;
-}
-
-Response Ufm::actions(const Request& request, const Path& path) {
-    const auto body = parse_json(request.body);
-    if (request.method != "POST" || !body || !body->is_object()) {
-        return Response::error(400, "an action is a POST with JSON");
-    }
-    if (path.size() > 1 && path[1] == "remove_guids_from_pkey") {
-        const bool shaped =
-            body->contains("pkey") && (*body)["pkey"].is_string() && body->contains("guids");
-        const auto guids = shaped ? texts_of((*body)["guids"]) : std::nullopt;
-        const std::lock_guard lock(mutex_);
-        return guids ? remove_guids((*body)["pkey"].get<std::string>(), *guids)
-                     : Response::error(400, R"(send {"pkey": "0x1", "guids": ["GUID"]})");
-    }
-    const auto named = body->find("action");
-    if (named == body->end() || !named->is_string()) {
-        return Response::error(400, R"(send {"action": "NAME"})");
-    }
-    const auto action = named->get<std::string>();
-    if (action == "mark_device_unhealthy" || action == "mark_device_healthy") {
-        return mark_devices(*body, action);
-    }
-    if (action == "fabric_discovery" || action == "reset") {
-        if (config_.controls == nullptr) {
-            return Response::error(404, "this fabric can only be looked at");
-        }
-        const auto done = config_.controls->resweep();
-        return done ? Response::json("{}") : Response::error(409, done.error());
-    }
-    return Response::error(404, fmt::format("no action '{}'; there are remove_guids_from_pkey, "
-                                            "mark_device_unhealthy, mark_device_healthy, "
-                                            "fabric_discovery and reset",
-                                            action));
-}
-
-/// Sets all ports of devices unhealthy, or healthy again. Answers with a job that is already done.
-Response Ufm::mark_devices(const Json& body, const std::string& action) {
-    const auto named = body.find("object_ids");
-    const auto ids = named == body.end() ? std::nullopt : texts_of(*named);
-    if (!ids) {
-        return Response::error(400, R"(send {"action": "mark_device_unhealthy", "object_ids": )"
-                                    R"(["GUID"]})");
-    }
-    const auto snapshot = config_.collector->snapshot();
-    const telemetry::Inventory& inventory = *snapshot->inventory;
-    std::vector<std::string> ports;
-    for (const std::string& id : *ids) {
-        const auto node = std::ranges::find_if(inventory.nodes, [&](const telemetry::Node& each) {
-            return ufm_guid(each.guid) == id || each.name == id;
-        });
-        if (node == inventory.nodes.end()) {
-            return Response::error(404, fmt::format("no device '{}'; they are named by GUID", id));
-        }
-        for (std::uint32_t i = 0; i < node->port_count; ++i) {
-            ports.push_back(ufm_port_name(inventory, node->port_first + i));
-        }
-    }
-    {
-        const std::lock_guard lock(mutex_);
-        for (const std::string& port : ports) {
-            if (const auto refusal = set_health(inventory, port, action == "mark_device_healthy")) {
-                return *refusal;
-            }
-        }
-        if (Response kept = saved(Response::json("{}")); kept.status != 200) {
-            return kept;
-        }
-    }
-    const std::uint64_t id = add_report(
-        {action, "Completed", fmt::format("{} ports", ports.size()), Json::object(), {}});
-    Response response = Response::accepted("{}");
-    response.headers["Location"] = fmt::format("/ufmRest/jobs/{}", id);
-    return response;
 }
 
 }  // namespace softib::server

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "server/controls.h"
 #include "server/http.h"
 #include "server/json.h"
+#include "server/route.h"
 #include "telemetry/collector.h"
 
 namespace softib::server {
@@ -39,23 +41,41 @@ class Ufm {
     /// Applies what clients had asked for (client_state.h) to a fabric that has been started, or
     /// started again. Returns a sentence for each thing that could not be done.
     std::vector<std::string> restore();
-    Response handle(const Request& request, std::vector<std::string_view> path);
+    /// Returns the rows of the tree, with paths that begin behind its prefix.
+    std::vector<Route> routes();
 
   private:
-    using Path = std::vector<std::string_view>;
-
     // ufm.cc
-    Response app(const Request& request, const Path& path);
-    Response events(const Request& request, const Path& path);
-    Response external_event(const Request& request);
-    Response unhealthy_ports(const Request& request);
-    Response actions(const Request& request, const Path& path);
-    Response mark_devices(const Json& body, const std::string& action);
+    std::vector<Route> app_routes();
+    Response version(const Call& call) const;
+    Response access_token(const Call& call) const;
+    Response events(const Call& call) const;
+    Response alarms(const Call& call) const;
+    Response event(const Call& call) const;
+    Response remove_event(const Call& call);
+    Response external_event(const Call& call);
+    Response unhealthy_ports(const Call& call);
+    Response mark_ports(const Call& call);
     /// Isolates a port, or takes it back. Returns the error response if that fails.
     std::optional<Response> set_health(const telemetry::Inventory& inventory,
                                        const std::string& name, bool healthy);
     /// Saves the client state. Returns `response`, or an error response if that fails.
     Response saved(Response response) const;
+
+    // ufm_actions.cc
+    struct Action;
+    static std::span<const Action> all_actions();
+    std::vector<Route> action_routes();
+    Response act(const Call& call);
+    Response resweep(const Call& call);
+    Response isolate_devices(const Call& call);
+    Response take_back_devices(const Call& call);
+    Response mark_devices(const Call& call, bool healthy);
+    Response enable_ports(const Call& call);
+    Response disable_ports(const Call& call);
+    Response reset_ports(const Call& call);
+    Response set_ports(const Call& call, bool down, bool up);
+    Response job_done(const Call& call, std::size_t ports);
 
     // ufm_reports.cc
     struct Report {
@@ -65,31 +85,45 @@ class Ufm {
         Json result;
         std::vector<std::string> findings;  ///< What is wrong, one sentence each.
     };
-    Response reports(const Request& request, const Path& path);
-    Response jobs(const Request& request, const Path& path);
-    Response validation(const Request& request, const Path& path);
-    Response topology(const Request& request, const Path& path);
+    std::vector<Route> report_routes();
+    Response make_report(const Call& call);
+    Response report(const Call& call);
+    Response list_jobs(const Call& call);
+    Response job(const Call& call);
+    Json jobs_where(std::string_view id, std::string_view parent);
+    Response validations(const Call& call) const;
+    Response validate(const Call& call);
+    Response make_topology_file(const Call& call) const;
+    Response topology_file(const Call& call) const;
+    Response compare_topology(const Call& call);
+    Response last_comparison(const Call& call);
     std::uint64_t add_report(Report report);
 
     // ufm_resources.cc
-    Response resources(const Request& request, const Path& path);
-    Response systems(const Request& request, const Path& path) const;
-    Response ports(const Request& request) const;
-    Response links(const Request& request) const;
-    Response modules() const;
-    Response groups() const;
+    std::vector<Route> resource_routes();
+    Response systems(const Call& call) const;
+    Response ports(const Call& call);
+    Response links(const Call& call) const;
+    Response modules(const Call& call) const;
+    Response groups(const Call& call) const;
 
     // ufm_top.cc
-    Response top(const Request& request) const;
+    Route top_route();
+    Response top(const Call& call) const;
 
     // ufm_pkeys.cc
-    Response pkeys(const Request& request, const Path& path);
-    Response list_pkeys(const Request& request, const Path& path);
-    Response change_pkey(const Request& request, bool replaces);
-    Response add_hosts(const Request& request);
-    Response remove_guids(std::string_view pkey, const std::vector<std::string>& guids);
-    Response remove_hosts(std::string_view pkey, std::string_view hosts);
-    Response remove_pkey(std::string_view pkey);
+    std::vector<Route> pkey_routes();
+    Response list_pkeys(const Call& call);
+    Response add_pkey(const Call& call);
+    Response replace_pkey(const Call& call);
+    Response set_qos(const Call& call);
+    Response add_hosts(const Call& call);
+    Response remove_guids(const Call& call);
+    Response remove_guids_from(const Call& call);
+    Response remove_hosts(const Call& call);
+    Response remove_pkey(const Call& call);
+    Response change_pkey(const Call& call, const std::vector<std::string>& guids, bool replaces);
+    Response remove_members(std::string_view pkey, const std::vector<std::string>& guids);
     template <typename Change>
     Response change_book(Change&& change);
     std::optional<std::string> restore_partitions();
@@ -108,7 +142,15 @@ std::string ufm_guid(Guid guid);  ///< Returns the GUID without 0x.
 std::string ufm_port_name(const telemetry::Inventory& inventory, std::uint32_t port);
 /// Returns whether a list of names, separated by commas, has this one; an empty list has all.
 bool is_listed(std::string_view list, std::string_view name);
-/// Returns the texts of a JSON list, or a single text as a list; std::nullopt if it is neither.
-std::optional<std::vector<std::string>> texts_of(const Json& json);
+/// Returns the items of a list of names, separated by commas.
+std::vector<std::string> split_list(std::string_view list);
+/// The parameters of lists that come in pages.
+extern const Parameter kPageNumber;
+extern const Parameter kPageRows;
+/// Answers with a list, or with the page of it that the call asks for, as {"data": …}. A page
+/// behind the last one is empty.
+Response paged(const Call& call, Json list);
+/// Adds rows to others.
+void append(std::vector<Route>& routes, std::vector<Route> more);
 
 }  // namespace softib::server

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cmath>
+#include <expected>
 
+#include "core/sm/sa/codes.h"
+#include "core/sm/sa/multicast.h"
 #include "server/partition_book.h"
 #include "server/ufm.h"
 
@@ -16,6 +21,8 @@ using telemetry::Inventory;
 using telemetry::Node;
 
 constexpr std::uint16_t kKeyMask = 0x7FFF;
+constexpr std::uint64_t kSlMax = 15;
+constexpr std::size_t kNameMax = 64;
 
 std::optional<std::uint16_t> parse_pkey(std::string_view text) {
     std::uint16_t value = 0;
@@ -47,16 +54,102 @@ Response no_pkey(std::string_view text) {
     return Response::error(400, fmt::format("'{}' is no P_Key: write 0x1 to 0x7fff", text));
 }
 
-std::vector<std::string> split_list(std::string_view list) {
-    std::vector<std::string> items;
-    while (!list.empty()) {
-        const std::size_t end = std::min(list.find(','), list.size());
-        if (end != 0) {
-            items.emplace_back(list.substr(0, end));
+/// Returns a partition's multicast group as UFM tells its QoS: the MTU in KiB, the rate in Gb/s.
+Json qos_json(const sm::Partition& partition) {
+    const auto usual = sm::ipoib_broadcast_group(partition.pkey);
+    const std::uint8_t mtu = partition.broadcast.mtu.value_or(usual.mtu);
+    const std::uint8_t rate = partition.broadcast.rate.value_or(usual.rate);
+    return {{"mtu_limit", (128U << mtu) / 1024},
+            {"service_level", partition.broadcast.sl.value_or(usual.sl)},
+            {"rate_limit", sm::rate_tenths(rate).value_or(0) / 10.0}};
+}
+
+/// The QoS that a request asks for, in the codes of SA records.
+struct Qos {
+    std::optional<std::uint8_t> mtu;
+    std::optional<std::uint8_t> rate;
+    std::optional<std::uint8_t> sl;
+    bool any() const { return mtu || rate || sl; }
+};
+std::expected<Qos, Response> qos_of(const Call& call) {
+    Qos qos;
+    if (call.body.contains("mtu_limit")) {
+        const auto limit = call.field<std::uint64_t>("mtu_limit", 0);
+        if (limit != 2 && limit != 4) {
+            return std::unexpected(Response::error(400, "mtu_limit is 2 or 4, in KiB"));
         }
-        list.remove_prefix(std::min(end + 1, list.size()));
+        qos.mtu = limit == 2 ? wire::mtu_code::k2048 : wire::mtu_code::k4096;
     }
-    return items;
+    if (call.body.contains("rate_limit")) {
+        const auto gbps = call.field<double>("rate_limit", 0);
+        const bool fits = gbps > 0 && gbps < 1e6;
+        qos.rate =
+            fits ? sm::rate_code(static_cast<std::uint32_t>(std::lround(gbps * 10))) : std::nullopt;
+        if (!qos.rate) {
+            return std::unexpected(
+                Response::error(400,
+                                "rate_limit is one of the rates of InfiniBand in Gb/s: 2.5, "
+                                "5, 10, 14, 20, 25, … 1200"));
+        }
+    }
+    if (call.body.contains("service_level")) {
+        const auto sl = call.field<std::uint64_t>("service_level", 0);
+        if (sl > kSlMax) {
+            return std::unexpected(Response::error(400, "service_level is 0 to 15"));
+        }
+        qos.sl = static_cast<std::uint8_t>(sl);
+    }
+    return qos;
+}
+
+bool is_partition_name(std::string_view name) {
+    return !name.empty() && name.size() <= kNameMax &&
+           std::ranges::all_of(name, [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+           });
+}
+
+Response is_operators(std::string_view field, std::uint16_t pkey) {
+    return Response::error(
+        409, fmt::format("'{}' of {:#x} is in the fabric's own partitions; change their file",
+                         field, pkey));
+}
+
+/// Sets what a request says about a partition but its members. Returns the refusal, if any.
+std::optional<Response> set_traits(const Call& call, const PartitionBook& book, std::uint16_t pkey,
+                                   BookedPartition& partition) {
+    const auto qos = qos_of(call);
+    if (!qos) {
+        return qos.error();
+    }
+    const sm::Partition* const own = book.operators(PKey{pkey});
+    const auto name = call.field("partition_name", std::string());
+    if (call.body.contains("partition_name") && (own != nullptr || !is_partition_name(name))) {
+        return own != nullptr
+                   ? is_operators("partition_name", pkey)
+                   : Response::error(400, "partition_name has letters, digits, '.', '_' and '-'");
+    }
+    partition.name = name.empty() ? partition.name : name;
+    const bool always_ipoib = own != nullptr && own->ipoib;
+    const bool always_index0 = own != nullptr && own->at_index0;
+    if (always_ipoib && (qos->any() || !call.field("ip_over_ib", true))) {
+        return is_operators(qos->any() ? "QoS" : "ip_over_ib", pkey);
+    }
+    if (always_index0 && !call.field("index0", true)) {
+        return is_operators("index0", pkey);
+    }
+    partition.ipoib = call.field("ip_over_ib", partition.ipoib);
+    partition.index0 = call.field("index0", partition.index0);
+    if (qos->any() && !partition.ipoib) {
+        return Response::error(
+            409,
+            "mtu_limit, rate_limit and service_level are those of a partition's IPoIB group, "
+            "and it has none: send ip_over_ib true too");
+    }
+    partition.mtu = qos->mtu ? qos->mtu : partition.mtu;
+    partition.rate = qos->rate ? qos->rate : partition.rate;
+    partition.sl = qos->sl ? qos->sl : partition.sl;
+    return std::nullopt;
 }
 
 std::vector<std::string> guids_of_hosts(const Inventory& inventory,
@@ -112,39 +205,87 @@ std::optional<std::string> Ufm::restore_partitions() {
     return written ? std::nullopt : std::optional(written.error());
 }
 
-Response Ufm::pkeys(const Request& request, const Path& path) {
-    const std::lock_guard lock(mutex_);
-    const std::string_view what = path.size() > 2 ? path[2] : std::string_view{};
-    if (!request.is_write()) {
-        return list_pkeys(request, path);
-    }
-    if (request.method == "POST" && what == "hosts") {
-        return add_hosts(request);
-    }
-    if (request.method == "POST" || request.method == "PUT") {
-        return change_pkey(request, request.method == "PUT");
-    }
-    if (request.method == "DELETE" && path.size() == 3) {
-        return remove_pkey(what);
-    }
-    if (request.method == "DELETE" && path.size() == 5 && path[3] == "guids") {
-        return remove_guids(what, split_list(path[4]));
-    }
-    if (request.method == "DELETE" && path.size() == 5 && path[3] == "hosts") {
-        return remove_hosts(what, path[4]);
-    }
-    return Response::error(404, "see docs/api.md for what pkeys take");
+std::vector<Route> Ufm::pkey_routes() {
+    using enum ValueKind;
+    const std::vector<Parameter> lists{
+        {"guids_data", kFlag, "with the members"},
+        {"qos_conf", kFlag, "with MTU, rate and service level"},
+        {"port_info", kFlag, "", false, {}, "`resources/ports` has the ports"}};
+    const Parameter pkey{"pkey", kText, "", true};
+    const std::vector<Parameter> traits{
+        pkey,
+        {"partition_name", kText, ""},
+        {"ip_over_ib", kFlag, "whether the partition has a group for IPoIB"},
+        {"index0", kFlag, "whether the P_Key is at index 0"},
+        {"mtu_limit", kNumber, "of the IPoIB group, 2 or 4 KiB"},
+        {"rate_limit", kReal, "of the IPoIB group, Gb/s"},
+        {"service_level", kNumber, "of the IPoIB group"}};
+    const auto with = [&](std::vector<Parameter> more) {
+        std::vector<Parameter> all = traits;
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    const std::vector<std::string_view> memberships{"full", "limited"};
+    const Parameter membership{"membership", kText, "", false, memberships};
+    const std::vector<Parameter> members = with({{"guids", kTexts, "of HCA ports"},
+                                                 membership,
+                                                 {"memberships", kTexts, "one for each GUID"}});
+    const std::vector<Parameter> qos{pkey, traits[4], traits[5], traits[6]};
+    const Handler list = answer_by(this, &Ufm::list_pkeys);
+    const Handler set = answer_by(this, &Ufm::set_qos);
+    const Handler add = answer_by(this, &Ufm::add_pkey);
+    return {
+        {"GET", "/resources/pkeys", lists, {}, "partitions", list},
+        {"GET", "/resources/pkeys/{pkey}", lists, {}, "a partition; {} if there is none", list},
+        {"POST", "/resources/pkeys", {}, members, "adds members", add},
+        {"PUT",
+         "/resources/pkeys",
+         {},
+         members,
+         "replaces the members that clients added",
+         answer_by(this, &Ufm::replace_pkey)},
+        {"POST", "/resources/pkeys/add", {}, traits, "makes a partition", add},
+        {"PUT", "/resources/pkeys/qos_conf", {}, qos, "sets MTU, rate and service level", set},
+        {"POST", "/resources/pkeys/qos_conf", {}, qos, kSameAnswer, set},
+        {"POST",
+         "/resources/pkeys/hosts",
+         {},
+         with({{"hosts_names", kTexts, "names, also with commas", true},
+               membership,
+               {"job_id", kText, "", false, {}, "partitions know no jobs"}}),
+         "adds all HCAs of hosts",
+         answer_by(this, &Ufm::add_hosts)},
+        {"DELETE",
+         "/resources/pkeys/{pkey}",
+         {},
+         {},
+         "removes what clients made",
+         answer_by(this, &Ufm::remove_pkey)},
+        {"DELETE",
+         "/resources/pkeys/{pkey}/guids/{guids}",
+         {},
+         {},
+         "takes out members",
+         answer_by(this, &Ufm::remove_guids)},
+        {"DELETE",
+         "/resources/pkeys/{pkey}/hosts/{hosts}",
+         {},
+         {},
+         "takes out hosts",
+         answer_by(this, &Ufm::remove_hosts)},
+    };
 }
 
-Response Ufm::list_pkeys(const Request& request, const Path& path) {
+Response Ufm::list_pkeys(const Call& call) {
+    const std::lock_guard lock(mutex_);
     const auto book = PartitionBook::parse(
         config_.controls == nullptr ? std::string() : config_.controls->partitions());
     if (!book) {
         return Response::error(409, book.error());
     }
-    const auto wanted = path.size() > 2 ? parse_pkey(path[2]) : std::nullopt;
-    if (path.size() > 2 && !wanted) {
-        return no_pkey(path[2]);
+    const auto wanted = call.names.empty() ? std::nullopt : parse_pkey(call.name());
+    if (!call.names.empty() && !wanted) {
+        return no_pkey(call.name());
     }
     std::map<std::uint16_t, Json> members;
     for (const sm::Partition& partition : book->all()) {
@@ -164,68 +305,71 @@ Response Ufm::list_pkeys(const Request& request, const Path& path) {
                                                      {"index0", key == keys.front()}});
         }
     }
-    const bool with_guids = request.parameter("guids_data") == "true";
     Json all = Json::object();
     for (auto& [pkey, guids] : members) {
         const auto partition = std::ranges::find(book->all(), PKey{pkey}, &sm::Partition::pkey);
         const bool known = partition != book->all().end();
         Json one{{"partition", known ? partition->name : ""},
                  {"ip_over_ib", known && partition->ipoib}};
-        if (with_guids) {
+        if (call.flag("qos_conf")) {
+            one["qos_conf"] =
+                qos_json(known ? *partition : sm::Partition{.name = {}, .pkey = PKey{pkey}});
+        }
+        if (call.flag("guids_data")) {
             one["guids"] = std::move(guids);
         }
         all[fmt::format("{:#x}", pkey)] = std::move(one);
     }
     if (!wanted) {
-        return Response::json(to_text(with_guids ? all : [&] {
-            Json names = Json::array();
-            for (const auto& [name, one] : all.items()) {
-                names.push_back(name);
-            }
-            return names;
-        }()));
+        if (call.flag("guids_data") || call.flag("qos_conf")) {
+            return Response::json(to_text(all));
+        }
+        Json names = Json::array();
+        for (const auto& [name, one] : all.items()) {
+            names.push_back(name);
+        }
+        return Response::json(to_text(names));
     }
     const auto one = all.find(fmt::format("{:#x}", *wanted));
     // UFM's answer for a P_Key that does not exist is {}.
     return Response::json(one == all.end() ? "{}" : to_text(*one));
 }
 
-Response Ufm::change_pkey(const Request& request, bool replaces) {
-    const auto body = parse_json(request.body);
-    if (!body || !body->is_object() || !body->contains("pkey") || !(*body)["pkey"].is_string()) {
-        return Response::error(400, R"(send {"pkey": "0x1", "guids": ["GUID"]})");
-    }
-    const auto pkey = parse_pkey((*body)["pkey"].get<std::string>());
+Response Ufm::add_pkey(const Call& call) {
+    return change_pkey(call, call.texts("guids"), false);
+}
+
+Response Ufm::replace_pkey(const Call& call) {
+    return change_pkey(call, call.texts("guids"), true);
+}
+
+Response Ufm::change_pkey(const Call& call, const std::vector<std::string>& guids, bool replaces) {
+    const auto pkey = parse_pkey(call.field("pkey", std::string()));
     if (!pkey) {
-        return no_pkey((*body)["pkey"].get<std::string>());
+        return no_pkey(call.field("pkey", std::string()));
     }
-    const auto flag = [&](const char* key) {
-        const auto found = body->find(key);
-        return found != body->end() && found->is_boolean() && found->get<bool>();
-    };
-    const auto guids = texts_of(body->value("guids", Json::array()));
-    const auto each = texts_of(body->value("memberships", Json::array()));
-    const std::string common = body->contains("membership") && (*body)["membership"].is_string()
-                                   ? (*body)["membership"].get<std::string>()
-                                   : "full";
-    if (!guids || !each || (!each->empty() && each->size() != guids->size())) {
+    const auto each = call.texts("memberships");
+    const std::string common = call.field("membership", std::string("full"));
+    if (!each.empty() && each.size() != guids.size()) {
         return Response::error(400, "guids and memberships are lists of texts of one length");
     }
     const auto snapshot = config_.collector->snapshot();
+    const std::lock_guard lock(mutex_);
     return change_book([&](PartitionBook& book) -> std::optional<Response> {
         BookedPartition& partition = book.booked()[*pkey];
+        if (auto refusal = set_traits(call, book, *pkey, partition)) {
+            return refusal;
+        }
         if (replaces) {
             partition.members.clear();
         }
-        partition.ipoib = partition.ipoib || flag("ip_over_ib");
-        partition.index0 = partition.index0 || flag("index0");
-        for (std::size_t i = 0; i < guids->size(); ++i) {
-            const auto guid = parse_guid(*snapshot->inventory, (*guids)[i]);
-            const std::string& membership = each->empty() ? common : (*each)[i];
+        for (std::size_t i = 0; i < guids.size(); ++i) {
+            const auto guid = parse_guid(*snapshot->inventory, guids[i]);
+            const std::string& membership = each.empty() ? common : each[i];
             if (!guid || (membership != "full" && membership != "limited")) {
                 return Response::error(
                     400, guid ? "membership is full or limited"
-                              : fmt::format("no HCA port has the GUID '{}'", (*guids)[i]));
+                              : fmt::format("no HCA port has the GUID '{}'", guids[i]));
             }
             partition.members[guid->value] = membership == "full";
         }
@@ -233,33 +377,54 @@ Response Ufm::change_pkey(const Request& request, bool replaces) {
     });
 }
 
-Response Ufm::add_hosts(const Request& request) {
-    auto body = parse_json(request.body);
-    if (!body || !body->is_object() || !body->contains("hosts_names")) {
-        return Response::error(400, R"(send {"pkey": "0x1", "hosts_names": "h0,h1"})");
+/// Sets the QoS of a partition that clients have made.
+Response Ufm::set_qos(const Call& call) {
+    const auto pkey = parse_pkey(call.field("pkey", std::string()));
+    if (!pkey) {
+        return no_pkey(call.field("pkey", std::string()));
     }
-    const auto listed = texts_of((*body)["hosts_names"]);
+    if (call.body.size() == 1) {
+        return Response::error(400, "say which: mtu_limit, rate_limit or service_level");
+    }
+    const std::lock_guard lock(mutex_);
+    return change_book([&](PartitionBook& book) -> std::optional<Response> {
+        const auto partition = book.booked().find(*pkey);
+        if (partition == book.booked().end()) {
+            return book.operators(PKey{*pkey}) != nullptr
+                       ? is_operators("QoS", *pkey)
+                       : Response::error(404, fmt::format("there is no partition {:#x}", *pkey));
+        }
+        return set_traits(call, book, *pkey, partition->second);
+    });
+}
+
+Response Ufm::add_hosts(const Call& call) {
     std::vector<std::string> hosts;
-    for (const std::string& names : listed.value_or(std::vector<std::string>{})) {
+    for (const std::string& names : call.texts("hosts_names")) {
         std::ranges::move(split_list(names), std::back_inserter(hosts));
     }
     std::string missing;
     const auto guids = guids_of_hosts(*config_.collector->snapshot()->inventory, hosts, missing);
-    if (!missing.empty() || hosts.empty()) {
-        return Response::error(400, fmt::format("no host '{}'", missing));
-    }
-    (*body)["guids"] = guids;
-    Request wanted = request;
-    wanted.body = to_text(*body);
-    return change_pkey(wanted, false);
+    return !missing.empty() || hosts.empty()
+               ? Response::error(400, fmt::format("no host '{}'", missing))
+               : change_pkey(call, guids, false);
 }
 
-Response Ufm::remove_guids(std::string_view pkey, const std::vector<std::string>& guids) {
+Response Ufm::remove_guids(const Call& call) {
+    return remove_members(call.name(0), split_list(call.name(1)));
+}
+
+Response Ufm::remove_guids_from(const Call& call) {
+    return remove_members(call.field("pkey", std::string()), call.texts("guids"));
+}
+
+Response Ufm::remove_members(std::string_view pkey, const std::vector<std::string>& guids) {
     const auto key = parse_pkey(pkey);
     if (!key) {
         return no_pkey(pkey);
     }
     const auto snapshot = config_.collector->snapshot();
+    const std::lock_guard lock(mutex_);
     return change_book([&](PartitionBook& book) -> std::optional<Response> {
         const auto partition = book.booked().find(*key);
         for (const std::string& text : guids) {
@@ -280,22 +445,23 @@ Response Ufm::remove_guids(std::string_view pkey, const std::vector<std::string>
     });
 }
 
-Response Ufm::remove_hosts(std::string_view pkey, std::string_view hosts) {
+Response Ufm::remove_hosts(const Call& call) {
     std::string missing;
-    const auto guids =
-        guids_of_hosts(*config_.collector->snapshot()->inventory, split_list(hosts), missing);
-    return missing.empty() ? remove_guids(pkey, guids)
+    const auto guids = guids_of_hosts(*config_.collector->snapshot()->inventory,
+                                      split_list(call.name(1)), missing);
+    return missing.empty() ? remove_members(call.name(), guids)
                            : Response::error(400, fmt::format("no host '{}'", missing));
 }
 
-Response Ufm::remove_pkey(std::string_view pkey) {
-    const auto key = parse_pkey(pkey);
+Response Ufm::remove_pkey(const Call& call) {
+    const auto key = parse_pkey(call.name());
     if (!key) {
-        return no_pkey(pkey);
+        return no_pkey(call.name());
     }
+    const std::lock_guard lock(mutex_);
     return change_book([&](PartitionBook& book) -> std::optional<Response> {
         if (book.booked().erase(*key) == 0) {
-            return Response::error(404, fmt::format("no partition {} was made here", pkey));
+            return Response::error(404, fmt::format("no partition {} was made here", call.name()));
         }
         return std::nullopt;
     });

@@ -40,6 +40,35 @@ constexpr std::array<Validation, 7> kValidations{{{"CheckLids", "lids"},
                                                   {"CheckDuplicateNodes", ""},
                                                   {"CheckDuplicateGuids", ""}}};
 
+/// A section of UFM's report on a fabric, and the health check that it is here; or why there is
+/// none.
+struct Section {
+    std::string_view name;
+    std::string_view check;
+    std::string_view why{};
+};
+constexpr std::string_view kOptical = "cables have no optics and no EEPROM";
+constexpr std::array<Section, 19> kSections{
+    {{"duplicate_nodes", "duplicates"},
+     {"map_guids_desc", "", "fabricValidation/tests/CheckDuplicateGuids tests it"},
+     {"duplicate_zero_and_lids", "lids"},
+     {"non_opt_links", "links"},
+     {"non_opt_speed_width", "speed"},
+     {"link_speed", "speed"},
+     {"link_width", "speed"},
+     {"symbol_ber_check", "errors"},
+     {"ufm_alarms", "alarms"},
+     {"effective_ber_check", "", "links have no error correction to look into"},
+     {"phy_port_grade", "", kOptical},
+     {"cables", "", kOptical},
+     {"cables_errors_only", "", kOptical},
+     {"eye_open", "", kOptical},
+     {"eye_open_errors_only", "", kOptical},
+     {"min_bound", "", kOptical},
+     {"max_bound", "", kOptical},
+     {"firmware", "", "nodes have no firmware"},
+     {"sm_state", "", "softib sm status tells it"}}};
+
 /// Checks for names or GUIDs that several nodes have.
 Check check_duplicates(const Inventory& inventory, bool by_name) {
     Check check{"duplicates", telemetry::Severity::kInfo, "every node has its own", {}};
@@ -110,34 +139,126 @@ std::uint64_t Ufm::add_report(Report report) {
     return next_report_++;
 }
 
-Response Ufm::reports(const Request& request, const Path& path) {
-    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
-    if (request.method == "POST") {
-        if (what != "Fabric_Health" && what != "UFM_Health") {
-            return Response::error(404, "reports are: Fabric_Health, UFM_Health");
-        }
-        const auto checks =
-            telemetry::check_health(*config_.collector->snapshot(), config_.collector->alarms());
-        const std::uint64_t id =
-            add_report({std::string(what), kCompleted, "", to_json(checks), {}});
-        return Response::accepted(to_text({{"report_id", id}, {"job_id", std::to_string(id)}}));
+std::vector<Route> Ufm::report_routes() {
+    using enum ValueKind;
+    std::vector<Parameter> sections;
+    for (const Section& section : kSections) {
+        sections.push_back(
+            {section.name, kAny, section.check.empty() ? section.why : section.check});
     }
-    const std::lock_guard lock(mutex_);
-    const auto id = number_of(what, 0, UINT64_MAX);
-    const auto report = id ? reports_.find(*id) : reports_.end();
-    if (request.is_write() || report == reports_.end()) {
-        return Response::error(404, fmt::format("no report '{}'", what));
-    }
-    return Response::json(to_text(report->second.result));
+    return {
+        {"POST",
+         "/reports/Fabric_Health",
+         {},
+         sections,
+         "202 and `report_id`. Without fields the report has the checks of `softib health`; with "
+         "them, those that are true. One that this server cannot make has `ok` null in the report",
+         answer_by(this, &Ufm::make_report)},
+        {"POST",
+         "/reports/UFM_Health",
+         {},
+         {},
+         "the checks of `softib health`",
+         answer_by(this, &Ufm::make_report)},
+        {"GET", "/reports/{id}", {}, {}, "the report", answer_by(this, &Ufm::report)},
+        {"GET",
+         "/jobs",
+         {{"parent_id", kText, "the parts of a test: what failed"}},
+         {},
+         "reports that are done, programs on the fabric's hosts (`pid-N`), SHARP jobs (`sharp-N`)",
+         answer_by(this, &Ufm::list_jobs)},
+        {"GET", "/jobs/{id}", {}, {}, "a job", answer_by(this, &Ufm::job)},
+        {"GET", "/fabricValidation/tests", {}, {}, "the tests", answer_by(this, &Ufm::validations)},
+        {"POST",
+         "/fabricValidation/tests/{test}",
+         {},
+         {},
+         "202 and the path of a job, whose parts (`jobs?parent_id=`) say what failed",
+         answer_by(this, &Ufm::validate)},
+        {"POST",
+         "/Topology_Compare/topology_file",
+         {},
+         {},
+         "the name of a file",
+         answer_by(this, &Ufm::make_topology_file)},
+        {"GET",
+         "/Topology_Compare/topology_file/{file}",
+         {},
+         {},
+         "the topology as ibnetdiscover writes it",
+         answer_by(this, &Ufm::topology_file)},
+        {.method = "POST",
+         .path = "/Topology_Compare/networkdiff",
+         .query = {},
+         .fields = {},
+         .answer = "the number of a job; the body is a topology, or a form with the file",
+         .handler = answer_by(this, &Ufm::compare_topology),
+         .takes_file = true},
+        {"GET",
+         "/Topology_Compare/networkdiff",
+         {},
+         {},
+         "nodes and cables that came, went or moved since that topology",
+         answer_by(this, &Ufm::last_comparison)},
+    };
 }
 
-/// Answers with jobs. ?parent_id=N lists what a test found, one job for each object.
-Response Ufm::jobs(const Request& request, const Path& path) {
-    if (request.is_write()) {
-        return Response::error(405, "jobs can only be looked at");
+Response Ufm::make_report(const Call& call) {
+    const auto snapshot = config_.collector->snapshot();
+    auto checks = telemetry::check_health(*snapshot, config_.collector->alarms());
+    if (call.field("duplicate_nodes", Json(false)) != false) {
+        checks.push_back(check_duplicates(*snapshot->inventory, true));
     }
-    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
-    const std::string_view parent = request.parameter("parent_id");
+    Json result = to_json(checks);
+    if (!call.body.empty()) {
+        Json list = Json::array();
+        for (const Section& section : kSections) {
+            const auto wanted = call.body.find(section.name);
+            if (wanted == call.body.end() || *wanted == false) {
+                continue;
+            }
+            for (const Json& check : result["checks"]) {
+                if (check["name"] == section.check) {
+                    list.push_back(check);
+                }
+            }
+            if (section.check.empty()) {
+                list.push_back({{"name", section.name},
+                                {"ok", nullptr},
+                                {"severity", "Info"},
+                                {"text", fmt::format("not implemented here: {}", section.why)},
+                                {"objects", Json::array()}});
+            }
+        }
+        result["ok"] = std::ranges::none_of(list, [](auto& each) { return each["ok"] == false; });
+        result["checks"] = std::move(list);
+    }
+    const std::string kind(split_path(call.request.path).back());
+    const std::uint64_t id = add_report({kind, kCompleted, "", std::move(result), {}});
+    return Response::accepted(to_text({{"report_id", id}, {"job_id", std::to_string(id)}}));
+}
+
+Response Ufm::report(const Call& call) {
+    const std::lock_guard lock(mutex_);
+    const auto id = number_of(call.name(), 0, UINT64_MAX);
+    const auto report = id ? reports_.find(*id) : reports_.end();
+    return report == reports_.end()
+               ? Response::error(404, fmt::format("no report '{}'", call.name()))
+               : Response::json(to_text(report->second.result));
+}
+
+Response Ufm::list_jobs(const Call& call) {
+    return Response::json(to_text(jobs_where("", call.text("parent_id"))));
+}
+
+Response Ufm::job(const Call& call) {
+    const Json found = jobs_where(call.name(), "");
+    return found.empty() ? Response::error(404, fmt::format("no job '{}'", call.name()))
+                         : Response::json(to_text(found[0]));
+}
+
+/// Returns the job with an id, the parts of a job, or all jobs if both ids are empty.
+Json Ufm::jobs_where(std::string_view what, std::string_view parent) {
     std::vector<Job> running = fabric_jobs(config_.dir);
     Json list = Json::array();
     const auto add_if = [&](bool wanted, Json job) {
@@ -165,24 +286,21 @@ Response Ufm::jobs(const Request& request, const Path& path) {
     for (const Job& job : running) {
         add_if(parent.empty() && (what.empty() || what == job.id), fabric_job_json(job));
     }
-    if (what.empty()) {
-        return Response::json(to_text(list));
-    }
-    return list.empty() ? Response::error(404, fmt::format("no job '{}'", what))
-                        : Response::json(to_text(list[0]));
+    return list;
 }
 
-Response Ufm::validation(const Request& request, const Path& path) {
-    const std::string_view test = path.size() > 2 ? path[2] : std::string_view{};
-    if (!request.is_write() && test.empty()) {
-        Json names = Json::array();
-        for (const Validation& known : kValidations) {
-            names.push_back(known.test);
-        }
-        return Response::json(to_text(names));
+Response Ufm::validations(const Call&) const {
+    Json names = Json::array();
+    for (const Validation& known : kValidations) {
+        names.push_back(known.test);
     }
+    return Response::json(to_text(names));
+}
+
+Response Ufm::validate(const Call& call) {
+    const std::string_view test = call.name();
     const auto known = std::ranges::find(kValidations, test, &Validation::test);
-    if (request.method != "POST" || known == kValidations.end()) {
+    if (known == kValidations.end()) {
         return Response::error(
             404, fmt::format("no test '{}'; GET fabricValidation/tests lists them", test));
     }
@@ -198,41 +316,41 @@ Response Ufm::validation(const Request& request, const Path& path) {
     return Response::accepted(to_text(Json(fmt::format("/ufmRest/jobs/{}", id))));
 }
 
-/// Answers with the topology as ibnetdiscover writes it, or compares it with one that a client
-/// sends.
-Response Ufm::topology(const Request& request, const Path& path) {
-    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
+Response Ufm::make_topology_file(const Call&) const {
+    return Response::json(to_text({{"file_name", kTopologyFile}}));
+}
+
+Response Ufm::topology_file(const Call& call) const {
+    return call.name() != kTopologyFile
+               ? Response::error(404, fmt::format("no file '{}'", call.name()))
+               : Response::text(
+                     topo::write_ibnetdiscover(to_graph(*config_.collector->snapshot()->inventory)),
+                     "text/plain; charset=utf-8");
+}
+
+/// Compares the topology with one that a client sends.
+Response Ufm::compare_topology(const Call& call) {
+    const auto graph = topo::read_netlist(call.request.body, "the file");
+    if (!graph || graph->nodes.empty()) {
+        return Response::error(400, graph ? "the file has no nodes: send what ibnetdiscover or "
+                                            "softib topo --ibnetdiscover wrote"
+                                          : graph.error().message);
+    }
     const auto snapshot = config_.collector->snapshot();
-    if (what == "topology_file" && request.method == "POST") {
-        return Response::json(to_text({{"file_name", kTopologyFile}}));
-    }
-    if (what == "topology_file" && !request.is_write() && path.size() > 2 &&
-        path[2] == kTopologyFile) {
-        return Response::text(topo::write_ibnetdiscover(to_graph(*snapshot->inventory)),
-                              "text/plain; charset=utf-8");
-    }
-    if (what == "networkdiff" && request.method == "POST") {
-        const auto graph = topo::read_netlist(request.body, "the file");
-        if (!graph || graph->nodes.empty()) {
-            return Response::error(400, graph ? "the file has no nodes: send what ibnetdiscover or "
-                                                "softib topo --ibnetdiscover wrote"
-                                              : graph.error().message);
+    Json result = difference_json(telemetry::from_graph(*graph), *snapshot->inventory);
+    const std::uint64_t id =
+        add_report({"Topology_Compare", kCompleted, "", std::move(result), {}});
+    return Response::json(std::to_string(id));
+}
+
+Response Ufm::last_comparison(const Call&) {
+    const std::lock_guard lock(mutex_);
+    for (auto report = reports_.rbegin(); report != reports_.rend(); ++report) {
+        if (report->second.kind == "Topology_Compare") {
+            return Response::json(to_text(report->second.result));
         }
-        Json result = difference_json(telemetry::from_graph(*graph), *snapshot->inventory);
-        const std::uint64_t id =
-            add_report({"Topology_Compare", kCompleted, "", std::move(result), {}});
-        return Response::json(std::to_string(id));
     }
-    if (what == "networkdiff" && !request.is_write()) {
-        const std::lock_guard lock(mutex_);
-        for (auto report = reports_.rbegin(); report != reports_.rend(); ++report) {
-            if (report->second.kind == "Topology_Compare") {
-                return Response::json(to_text(report->second.result));
-            }
-        }
-        return Response::error(404, "nothing was compared yet: POST a topology first");
-    }
-    return Response::error(404, "Topology_Compare has topology_file and networkdiff");
+    return Response::error(404, "nothing was compared yet: POST a topology first");
 }
 
 }  // namespace softib::server

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "server/ufm.h"
 
@@ -31,6 +33,36 @@ std::string severity_at(const std::vector<telemetry::Event>& alarms, std::string
         worst = alarm.object == object ? std::max(worst, alarm.severity) : worst;
     }
     return to_string(worst);
+}
+
+/// Returns whether a list of names has a node: by GUID, by name, or by the name of its host. An
+/// empty list has all.
+bool is_named(std::string_view list, const Node& node) {
+    return is_listed(list, ufm_guid(node.guid)) || is_listed(list, node.name) ||
+           is_listed(list, host_name(node));
+}
+
+std::string_view system_type(const Node& node) {
+    switch (node.kind) {
+        case topo::NodeKind::kSwitch:
+            return "Switch";
+        case topo::NodeKind::kRouter:
+            return "Router";
+        default:
+            return "Computer";
+    }
+}
+
+constexpr std::string_view kNoBer = "N/A";
+
+/// Returns how bad the alarm for bit errors at a port is, in UFM's words.
+std::string_view ber_at(const std::vector<telemetry::Event>& alarms, std::string_view port) {
+    for (const telemetry::Event& alarm : alarms) {
+        if (alarm.kind == "bit_error_rate" && alarm.object == port) {
+            return alarm.severity == telemetry::Severity::kCritical ? "error" : "warning";
+        }
+    }
+    return kNoBer;
 }
 
 bool is_node_active(const Snapshot& snapshot, const Node& node) {
@@ -75,10 +107,10 @@ Json port_json(const Snapshot& snapshot, const std::vector<telemetry::Event>& al
         {"enabled_width", {fmt::format("{}x", port.lanes)}},
         {"supported_width", {fmt::format("{}x", port.lanes)}},
         {"severity", severity_at(alarms, inventory.port_name(index))},
-        {"high_ber_severity", "N/A"},
+        {"high_ber_severity", ber_at(alarms, inventory.port_name(index))},
         {"module", "N/A"},
         {"mirror", "disable"},
-        {"capabilities", {"reset", "disable"}}};
+        {"capabilities", {"reset", "enable", "disable"}}};
     if (port.peer != kNoIndex) {
         const Node& other = inventory.node_of(port.peer);
         json.update(Json{{"peer", ufm_port_name(inventory, port.peer)},
@@ -120,6 +152,7 @@ Json system_json(const Snapshot& snapshot, const std::vector<telemetry::Event>& 
                  const Node& node) {
     const Inventory& inventory = *snapshot.inventory;
     const bool is_switch = node.kind == topo::NodeKind::kSwitch;
+    const bool is_router = node.kind == topo::NodeKind::kRouter;
     Json ports = Json::array();
     for (std::uint32_t i = node.port_first; i < node.port_first + node.port_count; ++i) {
         ports.push_back(ufm_port_name(inventory, i));
@@ -129,7 +162,9 @@ Json system_json(const Snapshot& snapshot, const std::vector<telemetry::Event>& 
             {"system_guid", ufm_guid(node.system_guid)},
             {"system_name", host_name(node)},
             {"description", node.name},
-            {"type", is_switch ? "switch" : "host"},
+            {"type", is_switch   ? "switch"
+                     : is_router ? "router"
+                                 : "host"},
             {"model", "softib"},
             {"technology", node.port_count != 0 ? inventory.ports[node.port_first].speed : ""},
             {"role", is_switch ? (node.tier == 1 ? "tor" : "core") : "endpoint"},
@@ -147,87 +182,139 @@ Json system_json(const Snapshot& snapshot, const std::vector<telemetry::Event>& 
 
 }  // namespace
 
-Response Ufm::resources(const Request& request, const Path& path) {
-    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
-    if (what == "pkeys") {
-        return pkeys(request, path);
-    }
-    if (!request.is_write()) {
-        if (what == "systems") {
-            return systems(request, path);
-        }
-        if (what == "ports") {
-            return ports(request);
-        }
-        if (what == "links") {
-            return links(request);
-        }
-        if (what == "modules") {
-            return modules();
-        }
-        if (what == "groups") {
-            return groups();
-        }
-    }
-    return Response::error(404, "resources are systems, ports, links, modules, groups and pkeys");
+std::vector<Route> Ufm::resource_routes() {
+    using enum ValueKind;
+    constexpr std::string_view kNoCables = "nothing here reads the EEPROMs of cables";
+    constexpr std::string_view kNoCounters = "`/metrics` and `/csv/metrics` have counters";
+    const Parameter cable_info{"cable_info", kFlag, "", false, {}, kNoCables};
+    const Parameter counters{"monitoring_counters_info", kFlag, "", false, {}, kNoCounters};
+    const Handler ports = answer_by(this, &Ufm::ports);
+    const Handler systems = answer_by(this, &Ufm::systems);
+    const std::vector<Parameter> of_systems{
+        {"type", kText, "", false, {"switch", "host", "router", "gateway"}},
+        {"role", kText, "", false, {"core", "tor", "endpoint"}},
+        {"model", kText, "as in `model`"},
+        kPageNumber,
+        kPageRows,
+        {"ip", kText, "", false, {}, "nodes have no management addresses"},
+        {"chassis", kText, "", false, {}, "no switch has a chassis"},
+        {"in_rack", kText, "", false, {}, "there are no racks"},
+        {"rack", kText, "", false, {}, "there are no racks"},
+        {"computes", kText, "", false, {}, "there are no logical servers"}};
+    const std::vector<Parameter> of_ports{
+        {"system", kText, "GUIDs or names, with commas"},
+        {"active", kFlag, "whether the port is active; false lists all"},
+        {"sys_type", kText, "", false, {"Computer", "Switch", "Router", "Gateway"}},
+        {"external", kFlag, "all ports are external"},
+        {"show_disabled", kFlag, "false leaves out the ports that clients isolated"},
+        {"high_ber_only", kFlag, "ports with the alarm `bit_error_rate`"},
+        {"high_ber_severity", kText, "as in `high_ber_severity`", false, {"warning", "error"}},
+        kPageNumber,
+        kPageRows,
+        cable_info,
+        counters};
+    return {
+        {"GET", "/resources/systems", of_systems, {}, "nodes", systems},
+        {"GET", "/resources/systems/{names}", of_systems, {}, "these nodes", systems},
+        {"GET", "/resources/ports", of_ports, {}, "cabled ports", ports},
+        {"GET", "/resources/ports/{names}", of_ports, {}, "these ports, as `GUID_N`", ports},
+        {"GET",
+         "/resources/links",
+         {{"system", kText, "GUIDs or names, with commas"},
+          kPageNumber,
+          kPageRows,
+          cable_info,
+          counters},
+         {},
+         "cables whose ports are active",
+         answer_by(this, &Ufm::links)},
+        {"GET",
+         "/resources/modules",
+         {kPageNumber, kPageRows},
+         {},
+         "a module for each node",
+         answer_by(this, &Ufm::modules)},
+        {"GET",
+         "/resources/groups",
+         {},
+         {},
+         "a group for each tier",
+         answer_by(this, &Ufm::groups)},
+    };
 }
 
-Response Ufm::systems(const Request& request, const Path& path) const {
+Response Ufm::systems(const Call& call) const {
     const auto snapshot = config_.collector->snapshot();
     const auto alarms = config_.collector->alarms();
-    const std::string_view type = request.parameter("type");
     Json list = Json::array();
     for (const Node& node : snapshot->inventory->nodes) {
-        const bool is_switch = node.kind == topo::NodeKind::kSwitch;
-        if ((type.empty() || type == (is_switch ? "switch" : "host")) &&
-            (path.size() < 3 || path[2] == ufm_guid(node.guid))) {
-            list.push_back(system_json(*snapshot, alarms, node));
+        if (!is_named(call.name(), node)) {
+            continue;
+        }
+        Json system = system_json(*snapshot, alarms, node);
+        const auto fits = [&](const char* name) {
+            return !call.has(name) || system[name] == call.text(name);
+        };
+        if (fits("type") && fits("role") && fits("model")) {
+            list.push_back(std::move(system));
         }
     }
-    return Response::json(to_text(list));
+    return list.empty() && !call.names.empty()
+               ? Response::error(404, fmt::format("no system '{}'", call.name()))
+               : paged(call, std::move(list));
 }
 
-Response Ufm::ports(const Request& request) const {
+Response Ufm::ports(const Call& call) {
     const auto snapshot = config_.collector->snapshot();
+    const Inventory& inventory = *snapshot->inventory;
     const auto alarms = config_.collector->alarms();
-    const std::string_view system = request.parameter("system");
-    const bool active_only = request.parameter("active") == "true";
+    std::set<std::string> isolated;
+    if (!call.flag("show_disabled", true)) {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [name, since] : state_.unhealthy) {
+            isolated.insert(name);
+        }
+    }
     Json list = Json::array();
     for (std::uint32_t i = 0; i < snapshot->sample.states.size(); ++i) {
-        const Node& node = snapshot->inventory->node_of(i);
-        const bool wanted = system.empty() || is_listed(system, ufm_guid(node.guid)) ||
-                            is_listed(system, host_name(node));
-        if (wanted && (!active_only || is_port_active(*snapshot, i))) {
-            list.push_back(port_json(*snapshot, alarms, i));
+        const bool wanted = is_named(call.text("system"), inventory.node_of(i)) &&
+                            is_listed(call.name(), ufm_port_name(inventory, i)) &&
+                            !isolated.contains(ufm_port_name(inventory, i)) &&
+                            call.flag("external", true);
+        if (wanted && (!call.flag("active") || is_port_active(*snapshot, i)) &&
+            (!call.has("sys_type") || call.text("sys_type") == system_type(inventory.node_of(i)))) {
+            Json port = port_json(*snapshot, alarms, i);
+            const std::string ber = port["high_ber_severity"];
+            if ((!call.flag("high_ber_only") || ber != kNoBer) &&
+                (!call.has("high_ber_severity") || ber == call.text("high_ber_severity"))) {
+                list.push_back(std::move(port));
+            }
         }
     }
-    return Response::json(to_text(list));
+    return list.empty() && !call.names.empty()
+               ? Response::error(404, fmt::format("no such port: '{}'", call.name()))
+               : paged(call, std::move(list));
 }
 
-Response Ufm::links(const Request& request) const {
+Response Ufm::links(const Call& call) const {
     const auto snapshot = config_.collector->snapshot();
     const auto alarms = config_.collector->alarms();
     const Inventory& inventory = *snapshot->inventory;
-    const std::string_view system = request.parameter("system");
     Json list = Json::array();
     for (std::uint32_t i = 0; i < snapshot->sample.states.size(); ++i) {
         const std::uint32_t peer = inventory.ports[i].peer;
-        if (peer == kNoIndex || peer < i || !is_port_active(*snapshot, i)) {
-            continue;
-        }
-        if (system.empty() || is_listed(system, ufm_guid(inventory.node_of(i).guid)) ||
-            is_listed(system, ufm_guid(inventory.node_of(peer).guid))) {
+        if (peer != kNoIndex && peer >= i && is_port_active(*snapshot, i) &&
+            (is_named(call.text("system"), inventory.node_of(i)) ||
+             is_named(call.text("system"), inventory.node_of(peer)))) {
             list.push_back(link_json(*snapshot, alarms, i, peer));
         }
     }
-    // A client that asks for a page expects the list in an envelope; one page has all.
-    const bool paged = !request.parameter("page_number").empty();
-    return Response::json(to_text(paged ? Json{{"data", std::move(list)}} : list));
+    return paged(call, std::move(list));
 }
 
 /// Answers with the modules of systems. Each node is one module, since it has no parts that could
 /// be taken out or that report for themselves.
-Response Ufm::modules() const {
+Response Ufm::modules(const Call& call) const {
     const auto snapshot = config_.collector->snapshot();
     const auto alarms = config_.collector->alarms();
     Json list = Json::array();
@@ -248,11 +335,11 @@ Response Ufm::modules() const {
                         {"severity", severity_at(alarms, node.name)},
                         {"status", is_node_active(*snapshot, node) ? "OK" : "fault"}});
     }
-    return Response::json(to_text(list));
+    return paged(call, std::move(list));
 }
 
 /// Answers with groups of systems, one for each tier of the tree.
-Response Ufm::groups() const {
+Response Ufm::groups(const Call&) const {
     const auto snapshot = config_.collector->snapshot();
     std::map<std::uint32_t, Json> tiers;
     for (const Node& node : snapshot->inventory->nodes) {

@@ -113,18 +113,26 @@ Json by_alarms(const Inventory& inventory, const std::vector<telemetry::Event>& 
 
 }  // namespace
 
-/// Answers ?object=servers|switches&attr=bw|cong|alarms&members=N. Bandwidth is in bytes per
-/// second; congestion is the part of the time that a port waited for credits.
-Response Ufm::top(const Request& request) const {
-    const std::string_view object = request.parameter("object");
-    const std::string_view attr =
-        request.parameter("attr").empty() ? "bw" : request.parameter("attr");
-    const auto most = number_of(request.parameter("members"), 5, kTopMax);
-    const bool known = attr == "bw" || attr == "cong" || attr == "alarms";
-    if (!most || !known || (!object.empty() && object != "servers" && object != "switches")) {
-        return Response::error(400,
-                               "object is servers or switches, attr is bw, cong or alarms, members "
-                               "at most 1000");
+Route Ufm::top_route() {
+    using enum ValueKind;
+    return {
+        "GET",
+        "/monitoring/aggr_topx",
+        {{"object", kText, "all if not given", false, {"servers", "switches"}},
+         {"attr", kText, "", false, {"bw", "cong", "alarms"}},
+         {"members", kNumber, "at most 1000; 5 if not given"}},
+        {},
+        "devices and ports with most bytes per second, longest waiting (part of the time), most "
+        "alarms",
+        answer_by(this, &Ufm::top)};
+}
+
+Response Ufm::top(const Call& call) const {
+    const std::string_view object = call.text("object");
+    const std::string_view attr = call.has("attr") ? call.text("attr") : "bw";
+    const auto most = number_of(call.text("members"), 5, kTopMax);
+    if (!most) {
+        return Response::error(400, "members is at most 1000");
     }
     const auto snapshot = config_.collector->snapshot();
     Json data = attr == "alarms"

@@ -120,6 +120,35 @@ class Telemetry(ServeCase):
         if shutil.which("smpquery"):
             self.assertNotIn("0x8005", keys("h1"))
 
+    def test_the_qos_of_a_partition_is_that_of_its_group_in_the_fabric(self):
+        if not shutil.which("saquery"):
+            self.skipTest("no saquery")
+        self.ok("up", "--hosts", "2")
+        self.serve("--allow-control")
+
+        def put(qos, status=200):
+            got, text = self.ask("/ufmRest/resources/pkeys/qos_conf", "PUT", {"pkey": "0x5"} | qos,
+                                 Authorization=f"Bearer {self.token}")
+            self.assertEqual(got, status, text)
+
+        def group():
+            said = self.ok("exec", "h1", "--", "saquery", "-g")
+            one = next(part for part in said.split("MCMemberRecord group dump:")
+                       if ":8005:" in part)
+            return {key: int(re.search(rf"{key}\.*(0x[0-9A-Fa-f]+)", one)[1], 16) & 0x3F
+                    for key in ("Mtu", "Rate", "SL")}
+
+        self.assertEqual(200, self.ask("/ufmRest/resources/pkeys/hosts", "POST",
+                                       {"pkey": "0x5", "hosts_names": "h1", "ip_over_ib": True},
+                                       Authorization=f"Bearer {self.token}")[0])
+        put({"mtu_limit": 4, "rate_limit": 100, "service_level": 0})
+        self.assertEqual(group(), {"Mtu": 5, "Rate": 16, "SL": 0})
+        put({"mtu_limit": 2, "rate_limit": 2.5})
+        self.assertEqual(group(), {"Mtu": 4, "Rate": 2, "SL": 0})
+        self.assertEqual(self.get("/ufmRest/resources/pkeys/0x5?qos_conf=true")["qos_conf"],
+                         {"mtu_limit": 2, "rate_limit": 2.5, "service_level": 0})
+        put({"mtu_limit": 3}, 400)
+
     def test_a_ufm_client_logs_in_for_a_token_and_lets_the_manager_sweep(self):
         self.ok("up", "--hosts", "2")
         self.serve("--allow-control")

@@ -123,9 +123,15 @@ class HistoryReader {
     /// Returns the ports of an inventory as they were in the finest slot that is kept of a time.
     /// Rates are means over the slot. The snapshot's number is 0 if there is no such slot.
     Snapshot moment(std::shared_ptr<const Inventory> inventory, std::int64_t time_s);
+    /// Returns the name of each counter, and its growth per second at a port in that slot.
+    std::vector<std::pair<std::string_view, float>> growth_at(const Inventory& inventory,
+                                                              std::uint32_t port,
+                                                              std::int64_t time_s);
 
   private:
     explicit HistoryReader(Database database) : database_(std::move(database)) {}
+    /// Returns the finest ring that has a slot of a time; kRings.size() if none has.
+    std::size_t ring_at(std::int64_t time_s);
     /// Returns a column of a slot, by port id.
     std::vector<Range> column_at(std::size_t ring, std::int64_t slot, std::size_t column,
                                  std::size_t ids);

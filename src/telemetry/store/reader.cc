@@ -93,12 +93,33 @@ std::vector<Range> HistoryReader::column_at(std::size_t ring, std::int64_t slot,
     return values;
 }
 
-Snapshot HistoryReader::moment(std::shared_ptr<const Inventory> inventory, std::int64_t time_s) {
-    Snapshot snapshot;
+std::size_t HistoryReader::ring_at(std::int64_t time_s) {
     std::size_t ring = 0;
     while (ring < kRings.size() && slots_seen(ring, time_s, time_s).empty()) {
         ++ring;
     }
+    return ring;
+}
+
+std::vector<std::pair<std::string_view, float>> HistoryReader::growth_at(const Inventory& inventory,
+                                                                         std::uint32_t port,
+                                                                         std::int64_t time_s) {
+    std::vector<std::pair<std::string_view, float>> growth;
+    const std::size_t ring = ring_at(time_s);
+    if (ring == kRings.size()) {
+        return growth;
+    }
+    for (const auto& row : counters::kPortCounters) {
+        const auto points = read(inventory.node_of(port).guid, inventory.ports[port].number,
+                                 *find_column(row.name), ring, time_s, time_s);
+        growth.emplace_back(row.name, points.empty() ? 0 : points.front().value.mean);
+    }
+    return growth;
+}
+
+Snapshot HistoryReader::moment(std::shared_ptr<const Inventory> inventory, std::int64_t time_s) {
+    Snapshot snapshot;
+    const std::size_t ring = ring_at(time_s);
     if (ring == kRings.size()) {
         return snapshot;
     }

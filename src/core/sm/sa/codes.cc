@@ -13,6 +13,11 @@ namespace {
 constexpr std::uint8_t kMtus[] = {1, 2, 3, 4, 5};
 constexpr std::uint8_t kRates[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
                                    9, 16, 13, 10, 14, 17, 18, 21, 22, 23, 24};
+/// The rates of these codes, in tenths of a Gb/s.
+constexpr std::uint32_t kTenths[] = {25,   50,   100,  140,  200,  250,  280,  300,
+                                     400,  500,  560,  600,  800,  1000, 1120, 1200,
+                                     1680, 2000, 3000, 4000, 6000, 8000, 12000};
+static_assert(std::size(kTenths) == std::size(kRates));
 constexpr std::size_t kCodes = 64;
 
 constexpr auto kRateRanks = [] {
@@ -82,6 +87,17 @@ std::optional<std::size_t> width_of(const wire::PortInfo& port) {
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> rate_tenths(std::uint8_t code) {
+    const int rank = rank_of(Quantity::kRate, code);
+    return rank < 0 ? std::nullopt : std::optional(kTenths[rank]);
+}
+
+std::optional<std::uint8_t> rate_code(std::uint32_t tenths) {
+    const auto* const found = std::ranges::find(kTenths, tenths);
+    return found == std::end(kTenths) ? std::nullopt
+                                      : std::optional(kRates[found - std::begin(kTenths)]);
+}
 
 int rank_of(Quantity quantity, std::uint8_t code) {
     switch (quantity) {

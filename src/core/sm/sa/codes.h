@@ -21,6 +21,11 @@ int rank_of(Quantity quantity, std::uint8_t code);
 bool is_valid(Quantity quantity, std::uint8_t code);
 std::uint8_t lesser(Quantity quantity, std::uint8_t a, std::uint8_t b);
 
+/// Returns the rate of a code in tenths of a Gb/s; std::nullopt if there is no such code.
+std::optional<std::uint32_t> rate_tenths(std::uint8_t code);
+/// Returns the code of a rate in tenths of a Gb/s; std::nullopt if it has none.
+std::optional<std::uint8_t> rate_code(std::uint32_t tenths);
+
 /// Returns the code of the rate of a port's link; 0 if the link is down.
 std::uint8_t rate_of(const wire::PortInfo& port);
 /// Returns the code of the MTU of a port's link.

@@ -375,8 +375,14 @@ void SaMulticast::query_group(const Group& group, const Record& asked, std::uint
 }
 
 std::expected<Lid, std::uint16_t> SaMulticast::add_permanent(const Record& wanted) {
-    if (const Group* group = find(wanted.mgid)) {
-        return group->common.mlid;
+    if (const auto known = groups_.find(wanted.mgid); known != groups_.end()) {
+        Record& common = known->second.common;
+        if (known->second.permanent) {
+            common.mtu = wanted.mtu;
+            common.rate = wanted.rate;
+            common.sl = wanted.sl;
+        }
+        return common.mlid;
     }
     Group group{.common = wanted, .members = {}, .permanent = true};
     group.common.port_gid = {};

@@ -268,6 +268,25 @@ TEST_F(SaMulticastTest, PermanentGroupNeedsNoMembers) {
     EXPECT_EQ(sa.handle_get(record(9, 1), mc::kMgid, port(1))->mtu, 4);
 }
 
+TEST_F(SaMulticastTest, PermanentGroupTakesTheTraitsThatItsPartitionHasNow) {
+    SaMulticast::Record broadcast = record(9, 1);
+    broadcast.mtu = 4;
+    const auto mlid = sa.add_permanent(broadcast);
+    broadcast.mtu = 5;
+    broadcast.rate = 2;
+    broadcast.sl = 3;
+    EXPECT_EQ(sa.add_permanent(broadcast), mlid);
+    const auto now = sa.handle_get(record(9, 1), mc::kMgid, port(1));
+    EXPECT_EQ(now->mtu, 5);
+    EXPECT_EQ(now->rate, 2);
+    EXPECT_EQ(now->sl, 3);
+    ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
+    SaMulticast::Record other = record(1, 1);
+    other.sl = 7;
+    ASSERT_TRUE(sa.add_permanent(other)) << "a client's group keeps what its creator asked for";
+    EXPECT_NE(sa.handle_get(record(1, 1), mc::kMgid, port(1))->sl, 7);
+}
+
 TEST_F(SaMulticastTest, TableShowsGroupsToAllAndMembersToTheTrusted) {
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
     ASSERT_TRUE(sa.handle_join(record(1, 2), kJoin, port(2)));

@@ -37,7 +37,8 @@ SubnetService::SubnetService(ManagerConfig config)
     fresh_ = admin_.snapshot(0);
 }
 
-/// Adds the groups that the partitions ask for. Groups that exist already stay as they are.
+/// Adds the groups that the partitions ask for. A group of theirs that exists already gets the MTU,
+/// rate and SL that they ask for now.
 void SubnetService::add_groups(std::uint64_t now_ns) {
     for (const wire::McMemberRecord& group : partition_groups(manager_.config().partitions)) {
         static_cast<void>(admin_.add_group(group, now_ns));
