@@ -157,7 +157,7 @@ void quality() {
                           Tree{"3 levels, 432 hosts", tree(432, 12, 3), 1},
                           Tree{"3 levels, 432 hosts", tree(432, 12, 3), 3}}) {
         const topo::Fabric whole = fabric_or_stop(t.spec);
-        for (const char* name : {"minhop", "updn", "ftree", "nue"}) {
+        for (const char* name : {"minhop", "updn", "ftree", "nue", "auto"}) {
             const std::uint64_t seeds = t.percent == 0 ? 1 : kSeeds;
             double mean = 0;
             double least = 1e9;
@@ -188,7 +188,7 @@ void quality() {
     }
 }
 
-/// Prints how good the engines are on the fabric of a file, with one lane.
+/// Prints how good the engines are on the fabric of a file, with eight lanes.
 void on_dump(const char* file) {
     std::ifstream in(file, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});
@@ -197,21 +197,23 @@ void on_dump(const char* file) {
         stop(fabric.error().message);
     }
     const Graph graph = graph_or_stop(*fabric);
-    fmt::print("{:8} {:>8} {:>7} {:>7} {:>5} {:>9} {:>7} {:>7}  {}\n", "engine", "route s", "shift",
-               "random", "hops", "max load", "unused", "links", "credit loops");
-    for (const char* name : {"minhop", "updn", "ftree", "nue", "auto"}) {
+    fmt::print("{:8} {:>8} {:>7} {:>7} {:>5} {:>9} {:>7} {:>7} {:>5}  {}\n", "engine", "route s",
+               "shift", "random", "hops", "max load", "unused", "links", "lanes", "credit loops");
+    for (const char* name : {"minhop", "updn", "ftree", "dfsssp", "lash", "nue", "auto"}) {
         const double start = cpu_seconds();
-        const auto tables = routing::find_engine(name)->route(graph, {.data_vls = 1});
+        const auto tables = routing::find_engine(name)->route(graph, {.data_vls = 8});
         const double routed = cpu_seconds() - start;
         if (!tables) {
             fmt::print("{:8} {}\n", name, tables.error().message);
             continue;
         }
         const Report report = verify(graph, *tables, {.random_samples = 40});
-        fmt::print("{:8} {:8.3f} {:7.2f} {:7.2f} {:5} {:9} {:7} {:7}  {}{}\n", name, routed,
+        fmt::print("{:8} {:8.3f} {:7.2f} {:7.2f} {:5} {:9} {:7} {:7} {:5}  {}{}{}\n", name, routed,
                    report.shifts.mean, report.random.mean, report.reach.hops_max, report.load.max,
-                   report.load.unused, report.load.links, report.acyclic() ? "none" : "yes",
-                   report.arrives() ? "" : ", not all reached");
+                   report.load.unused, report.load.links, tables->vls,
+                   report.acyclic() ? "none" : "yes",
+                   report.arrives() ? "" : ", not all reached",
+                   tables->engine == name ? "" : fmt::format(" ({})", tables->engine));
     }
 }
 

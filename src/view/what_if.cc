@@ -146,9 +146,9 @@ std::expected<WhatIf, std::string> what_if(const live::Arena& arena, const Outag
         return std::unexpected(left.error().message);
     }
     const routing::Engine* const wanted = routing::find_engine(engine);
-    auto tables = wanted != nullptr ? wanted->route(*left, {}) : routing::route_by_shape(*left, {});
+    auto tables = wanted != nullptr ? wanted->route(*left, {}) : routing::route_auto(*left, {});
     if (!tables) {
-        tables = routing::route_by_shape(*left, {});
+        tables = routing::route_auto(*left, {});
     }
     if (!tables) {
         return std::unexpected(tables.error().message);

@@ -8,6 +8,10 @@
 //
 // A ring with one break is a line, and packets go the other way round. Pairs that cannot reach each
 // other in this way take detours.
+//
+// torus-2QoS is the same for tori of up to three rings, with two levels of quality of service: the
+// highest bit of the service level is the traffic's own, and each of its two values has half of the
+// lanes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,6 +29,7 @@ namespace {
 // In rings of up to three switches no packet takes two hops, so they have no cycle to break.
 constexpr std::uint32_t kShortRing = 3;
 constexpr std::size_t kDatelinesMax = 4;  // One bit each of the 16 service levels.
+constexpr std::size_t kDatelinesOfTwoLevels = 3;
 
 std::vector<std::uint32_t> sorted_sizes(const std::vector<std::uint32_t>& sizes) {
     std::vector<std::uint32_t> result;
@@ -38,6 +43,14 @@ std::vector<std::uint32_t> sorted_sizes(const std::vector<std::uint32_t>& sizes)
     std::ranges::sort(result);
     return result;
 }
+
+/// How the service levels and lanes are shared: each level of quality of service has as many.
+struct Levels {
+    std::uint8_t count = 1;
+    std::uint8_t vls = 1;  ///< Lanes of each level.
+
+    std::uint8_t sls() const { return static_cast<std::uint8_t>(kSlCount / count); }
+};
 
 class DorRouter {
   public:
@@ -67,24 +80,29 @@ class DorRouter {
 
     /// Returns the service levels for detours to try. Those after the ones of the datelines have a
     /// VL of their own each.
-    std::vector<std::uint8_t> sls(std::uint8_t vls) const {
-        const std::size_t count = datelines_ == 0 ? vls : (std::size_t{1} << datelines_) + vls - 2;
-        std::vector<std::uint8_t> result(std::min<std::size_t>(count, kSlCount));
+    std::vector<std::uint8_t> sls(const Levels& levels) const {
+        const std::size_t count =
+            datelines_ == 0 ? levels.vls : (std::size_t{1} << datelines_) + levels.vls - 2;
+        std::vector<std::uint8_t> result(std::min<std::size_t>(count, levels.sls()));
         std::iota(result.begin(), result.end(), std::uint8_t{0});
         return result;
     }
 
-    SlToVl lanes(std::uint8_t vls) const {
-        if (datelines_ == 0) {
+    SlToVl lanes(const Levels& levels) const {
+        if (datelines_ == 0 && levels.count == 1) {
             return {};  // VL = SL.
         }
         SlToVl map(graph_.switch_count(), 1, static_cast<std::uint8_t>(datelines_ + 1));
         for (std::uint8_t out_class = 0; out_class <= datelines_; ++out_class) {
             SlToVl::Row row{};
-            for (const std::uint8_t sl : sls(vls)) {
-                const unsigned extra = sl >> datelines_ != 0 ? sl - (1U << datelines_) + 2 : 0;
-                const unsigned crosses = out_class == 0 ? 0 : sl >> (out_class - 1) & 1U;
-                row[sl] = static_cast<std::uint8_t>(extra != 0 ? extra : crosses);
+            for (std::size_t sl = 0; sl < row.size(); ++sl) {
+                row[sl] = static_cast<std::uint8_t>(sl / levels.sls() * levels.vls);
+            }
+            for (const std::uint8_t sl : sls(levels)) {
+                for (unsigned level = 0; level < levels.count; ++level) {
+                    row[level * levels.sls() + sl] = static_cast<std::uint8_t>(
+                        level * levels.vls + lane(sl, out_class));
+                }
             }
             map.set_row(0, out_class, row);
         }
@@ -100,6 +118,18 @@ class DorRouter {
 
   private:
     static constexpr std::uint8_t kNoBit = 0xFF;
+
+    /// Returns the VL that a service level has on the links of a class: 0, or one more than the bit
+    /// of their dateline.
+    unsigned lane(std::uint8_t sl, std::uint8_t out_class) const {
+        if (datelines_ == 0) {
+            return sl;
+        }
+        if (sl >> datelines_ != 0) {
+            return sl - (1U << datelines_) + 2;
+        }
+        return out_class == 0 ? 0 : sl >> (out_class - 1) & 1U;
+    }
 
     bool has_place(std::uint32_t sw) const { return graph_.degree(sw) != 0; }
 
@@ -232,34 +262,61 @@ std::expected<Torus, Error> find_wanted_torus(const Graph& graph, const Neighbou
     return *std::move(torus);
 }
 
-}  // namespace
-
-std::expected<Tables, Error> route_with_dor(const Graph& graph, const Options& options) {
+/// Routes by dimension order. `engine` has the name for tables and errors.
+std::expected<Tables, Error> route(const Graph& graph, const Options& options, const char* engine,
+                                   const Levels& levels, std::size_t datelines_max) {
     const Neighbours neighbours(graph);
     const auto torus = find_wanted_torus(graph, neighbours, options);
     if (!torus) {
         return std::unexpected(torus.error());
     }
     const DorRouter router(graph, neighbours, *torus);
-    if (router.datelines() > kDatelinesMax) {
-        return std::unexpected(
-            Error{fmt::format("{} rings of 5 or more need as many bits of the service level, which "
-                              "has {}: take engine nue instead of dor",
-                              router.datelines(), kDatelinesMax)});
+    if (router.datelines() > datelines_max) {
+        return std::unexpected(Error{fmt::format(
+            "{} rings of 5 or more need as many bits of the service level, and {} has {}: take "
+            "engine nue instead of {}",
+            router.datelines(), engine, datelines_max, engine)});
     }
-    if (router.datelines() != 0 && options.usable_vls() < 2) {
-        return std::unexpected(
-            Error{"rings need two virtual lanes and there is one: switch QoS on, or take engine "
-                  "nue or updn instead of dor"});
+    if (router.datelines() != 0 && levels.vls < 2) {
+        return std::unexpected(Error{fmt::format(
+            "rings need {} virtual lanes and there {}: switch QoS on, or take engine nue or updn "
+            "instead of {}",
+            levels.count == 1 ? "two" : "four",
+            options.usable_vls() == 1 ? "is one" : "are fewer", engine)});
     }
-    Tables tables{.engine = "dor", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
+    Tables tables{.engine = engine, .lfts = Lfts(graph.switch_count(), graph.lid_max())};
     router.fill(tables);
-    tables.sl_to_vl = router.lanes(options.usable_vls());
-    if (!fill_holes(graph, erase_dead_ends(graph, tables), router.sls(options.usable_vls()), tables)
-             .empty()) {
+    tables.sl_to_vl = router.lanes(levels);
+    if (!fill_holes(graph, erase_dead_ends(graph, tables), router.sls(levels), tables).empty()) {
+        return std::unexpected(Error{fmt::format(
+            "too much of this torus is missing for dimension order routing: take engine nue "
+            "instead of {}",
+            engine)});
+    }
+    return tables;
+}
+
+}  // namespace
+
+std::expected<Tables, Error> route_with_dor(const Graph& graph, const Options& options) {
+    return route(graph, options, "dor", {.vls = options.usable_vls()}, kDatelinesMax);
+}
+
+std::expected<Tables, Error> route_with_torus_2qos(const Graph& graph, const Options& options) {
+    constexpr const char* kName = "torus-2QoS";
+    const Levels levels{
+        .count = 2,
+        .vls = std::min<std::uint8_t>(static_cast<std::uint8_t>(options.usable_vls() / 2),
+                                      kSlCount / 2)};
+    if (levels.vls == 0) {
         return std::unexpected(
-            Error{"too much of this torus is missing for dimension order routing: take engine nue "
-                  "instead of dor"});
+            Error{"torus-2QoS gives each of its two levels lanes of its own, and there is one lane: "
+                  "switch QoS on, or take engine nue or updn instead"});
+    }
+    auto tables = route(graph, options, kName, levels, kDatelinesOfTwoLevels);
+    if (tables) {
+        tables->vls = static_cast<std::uint8_t>(2 * levels.vls);
+        tables->free_sl_bits = kSlCount / 2;
     }
     return tables;
 }

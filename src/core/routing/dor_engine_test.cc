@@ -146,5 +146,71 @@ TEST(Dor, NoTorusIsRefusedWithAdvice) {
     EXPECT_NE(tables.error().message.find("nue"), std::string::npos);
 }
 
+/// Returns the tables as traffic of the second level of quality of service uses them.
+Tables second_level(const Graph& graph, Tables tables) {
+    SlMap sls = SlMap::by_pair(graph.switch_count());
+    for (std::uint32_t a = 0; a < graph.switch_count(); ++a) {
+        for (std::uint32_t b = 0; b < graph.switch_count(); ++b) {
+            sls.set(a, b, static_cast<std::uint8_t>(tables.sls.at(a, b) | tables.free_sl_bits),
+                    graph.switch_count());
+        }
+    }
+    tables.sls = std::move(sls);
+    return tables;
+}
+
+TEST(Torus2Qos, BothLevelsAreFreeOfCreditLoops) {
+    for (const auto& dimensions : {std::vector<std::uint32_t>{5, 5}, {6, 4}, {5, 6, 7}, {3, 3}}) {
+        for (const std::uint8_t vls : {std::uint8_t{4}, std::uint8_t{8}, std::uint8_t{15}}) {
+            const Graph graph = make_graph(torus(dimensions));
+            const Tables tables = route("torus-2QoS", graph, {.data_vls = vls});
+            EXPECT_LE(tables.vls, vls);
+            EXPECT_EQ(tables.free_sl_bits, 8);
+            EXPECT_TRUE(holds(graph, tables));
+            EXPECT_TRUE(holds(graph, second_level(graph, tables)));
+            EXPECT_EQ(check(graph, tables).one_way_sls, 0U);
+        }
+    }
+}
+
+TEST(Torus2Qos, LevelsShareNoLane) {
+    const Graph graph = make_graph(torus({5, 5}));
+    const Tables tables = route("torus-2QoS", graph, {.data_vls = 4});
+    for (const Link& link : graph.links(0)) {
+        const SlToVl::Row& row = tables.sl_to_vl.row(0, 0, link.port);
+        for (std::uint8_t sl = 0; sl < 8; ++sl) {
+            EXPECT_LT(row[sl], 2);
+            EXPECT_EQ(row[sl + 8U], row[sl] + 2);
+        }
+    }
+}
+
+TEST(Torus2Qos, DamagedToriAreReachedOrRefusedWithAdvice) {
+    const topo::Fabric whole = make_fabric(torus({5, 6}));
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const Graph graph = graph_from(damage(whole, 1 + seed % 3, seed % 2, seed));
+        const auto tables = route_with_torus_2qos(graph, {.data_vls = 8});
+        if (tables) {
+            EXPECT_TRUE(holds(graph, *tables)) << seed;
+            EXPECT_TRUE(holds(graph, second_level(graph, *tables))) << seed;
+        } else {
+            EXPECT_NE(tables.error().message.find("nue"), std::string::npos);
+        }
+    }
+}
+
+TEST(Torus2Qos, WhatItCannotRouteIsRefusedWithAdvice) {
+    const auto says = [](const std::vector<std::uint32_t>& dimensions, const Options& options) {
+        const auto tables = route_with_torus_2qos(make_graph(torus(dimensions)), options);
+        return tables ? "routed" : tables.error().message;
+    };
+    EXPECT_NE(says({5, 5}, {.data_vls = 2}).find("four virtual lanes"), std::string::npos);
+    EXPECT_NE(says({5, 5}, {.data_vls = 1}).find("one lane"), std::string::npos);
+    EXPECT_NE(says({5, 5, 5, 5}, {}).find("torus-2QoS has 3"), std::string::npos);
+    const auto tree = route_with_torus_2qos(make_graph(three_levels()), {});
+    ASSERT_FALSE(tree);
+    EXPECT_NE(tree.error().message.find("no torus"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace softib::routing

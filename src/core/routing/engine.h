@@ -45,13 +45,17 @@ std::span<const Engine> engines();
 /// Returns the engine of this name; nullptr if there is none.
 const Engine* find_engine(std::string_view name);
 
-/// Routes with the engine that fits the shape of the graph.
-std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& options);
+/// Routes with the engine that fits the shape of the graph. Where several would do, and the graph
+/// is not too large, it tries them and takes the one whose tables let the fewest flows meet.
+std::expected<Tables, Error> route_auto(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_minhop(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_ftree(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_dor(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_torus_2qos(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_dragonfly(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_dfsssp(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_lash(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_nue(const Graph& graph, const Options& options);
 
 }  // namespace softib::routing

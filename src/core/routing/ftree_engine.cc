@@ -30,8 +30,9 @@ constexpr std::uint8_t kNoColumn = 0xFF;
 /// A set of next hops as ports by column.
 struct ColumnPorts {
     PortCycle ports;  ///< By column: the port, 0 if there is none. Further rows: further cables.
+    std::vector<std::uint32_t> cables;  ///< By column: number of cables, which is that of its rows.
     std::uint32_t width = 0;
-    bool gaps = false;
+    bool gaps = false;  ///< Whether some column has fewer cables than another.
     Descent descent;  ///< Used instead if several neighbours lead down.
 
     /// Returns the first column from this one on that has a port.
@@ -168,15 +169,17 @@ class TreeRouter {
             cables = std::max(cables, neighbours_.of(sw)[position].count);
         }
         result.ports.assign(std::size_t{result.width} * cables, 0);
+        result.cables.assign(result.width, 0);
         for (const std::uint8_t position : positions) {
             const Neighbours::Neighbour& next = neighbours_.of(sw)[position];
-            const auto links = neighbours_.links(next);
-            for (std::uint32_t turn = 0; turn < cables; ++turn) {
-                result.ports[turn * result.width + columns_.of[next.peer]] =
-                    graph_.links()[links[turn % links.size()]].port;
+            const std::uint32_t column = columns_.of[next.peer];
+            for (const std::uint32_t link : neighbours_.links(next)) {
+                result.ports[result.cables[column]++ * result.width + column] =
+                    graph_.links()[link].port;
             }
         }
-        result.gaps = positions.size() < result.width;
+        result.gaps =
+            std::ranges::any_of(result.cables, [&](std::uint32_t own) { return own < cables; });
         return result;
     }
 
@@ -288,10 +291,9 @@ class TreeRouter {
     static void fill_entry(const Numbering::Entry& entry, const ColumnPorts& columns,
                            std::uint32_t quotient, std::uint32_t column,
                            std::span<std::uint8_t> row) {
-        const auto rows = static_cast<std::uint32_t>(columns.ports.size()) / columns.width;
-        const std::uint32_t cable = quotient / columns.width % rows * columns.width;
         for (std::uint32_t i = 0; i < entry.lids; ++i) {
-            row[entry.lid + i] = columns.ports[cable + column];
+            const std::uint32_t cable = quotient / columns.width % columns.cables[column];
+            row[entry.lid + i] = columns.ports[cable * columns.width + column];
             column = columns.next((column + 1) % columns.width);
         }
     }

@@ -109,6 +109,34 @@ TEST(FatTreeRouting, FewerHostsThanCablesUpMeetAtMostTwice) {
     }
 }
 
+TEST(FatTreeRouting, AnotherCableOfABundleTakesAShareOfWhatALostOneHad) {
+    // Two leaves with 12 hosts each and two spines; one bundle of four cables has lost one.
+    GraphBuilder builder;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        builder.add_switch(Guid{i + 1});
+    }
+    std::uint16_t lid = 1;
+    for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
+        for (std::uint8_t port = 1; port <= 12; ++port, ++lid) {
+            builder.add_target({.guid = Guid{100U + lid},
+                                .lid = Lid{lid},
+                                .port = port,
+                                .at = leaf,
+                                .order = lid});
+        }
+        for (std::uint32_t spine = 0; spine < 2; ++spine) {
+            for (std::uint32_t cable = 0; cable < (leaf + spine == 0 ? 3U : 4U); ++cable) {
+                builder.add_cable(leaf, static_cast<std::uint8_t>(13 + 4 * spine + cable), 2 + spine,
+                                  static_cast<std::uint8_t>(1 + 4 * leaf + cable));
+            }
+        }
+    }
+    const Graph graph = builder.build().value();
+    const Tables tables = route("ftree", graph);
+    EXPECT_TRUE(verify(graph, tables, kSoundness).good());
+    EXPECT_EQ(shift_contention(graph, tables, 12), 2U);
+}
+
 TEST(FatTreeRouting, SeveralHcasPerHost) {
     const Graph graph =
         make_graph({.shape = Shape::kFatTree, .hosts = 48, .hcas_per_host = 4, .radix = 16});

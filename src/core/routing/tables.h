@@ -185,6 +185,9 @@ struct Tables {
     std::uint8_t vls = 1;  ///< Data VLs that paths use: 0 to vls - 1.
     SlMap sls = {};
     SlToVl sl_to_vl = {};
+    /// Bits of the service level that may be anything on every path, with lanes of their own for
+    /// each value; `sls` has them 0.
+    std::uint8_t free_sl_bits = 0;
     /// Sets of equally good ports; empty if switches must follow their forwarding tables.
     PortGroups groups = {};
     LongWays long_ways = {};

@@ -194,6 +194,46 @@ inline Graph make_directors(const DirectorTree& tree) {
     return graph ? *graph : Graph{};
 }
 
+/// A tree as clusters grow: leaves with different numbers of hosts, bundles of cables that have lost
+/// some, leaves that are joined to a part of the spines only, and a few hosts on the first spine.
+inline Graph uneven_tree(std::uint64_t seed) {
+    Prng prng(seed);
+    GraphBuilder builder;
+    const auto leaves = static_cast<std::uint32_t>(5 + prng.below(4));
+    const auto spines = static_cast<std::uint32_t>(2 + prng.below(3));
+    const std::uint32_t switches = leaves + spines;
+    std::vector<std::uint8_t> next_port(switches, 1);
+    for (std::uint32_t i = 0; i < switches; ++i) {
+        builder.add_switch(Guid{100 + i});
+    }
+    for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
+        const bool part = leaf == 1 && spines > 2;
+        for (std::uint32_t spine = leaves; spine < switches - (part ? 1 : 0); ++spine) {
+            for (std::uint64_t cable = 0; cable < 4 - prng.below(6) / 5; ++cable) {
+                builder.add_cable(leaf, next_port[leaf]++, spine, next_port[spine]++);
+            }
+        }
+    }
+    std::uint16_t lid = 1;
+    for (std::uint32_t sw = 0; sw <= leaves; ++sw) {
+        const std::uint64_t hosts = sw == leaves ? 2 : sw % 3 == 2 ? 5 : 14 + prng.below(4);
+        for (std::uint64_t i = 0; i < hosts; ++i) {
+            builder.add_target({.guid = Guid{10000U + lid},
+                                .lid = Lid{lid},
+                                .port = next_port[sw]++,
+                                .at = sw,
+                                .order = lid});
+            ++lid;
+        }
+    }
+    for (std::uint32_t i = 0; i < switches; ++i) {
+        builder.add_target({.guid = Guid{100 + i}, .lid = Lid{lid++}, .at = i});
+    }
+    auto graph = builder.build();
+    EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+    return graph ? *graph : Graph{};
+}
+
 inline Tables route(const char* engine, const Graph& graph, const Options& options = {}) {
     auto tables = find_engine(engine)->route(graph, options);
     EXPECT_TRUE(tables) << engine << ": " << (tables ? "" : tables.error().message);

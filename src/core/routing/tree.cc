@@ -157,6 +157,29 @@ std::optional<TreeLevels> find_levels(const Graph& graph, const Neighbours& neig
     return levels;
 }
 
+bool is_regular(const Graph& graph, const Neighbours& neighbours, const TreeLevels& levels) {
+    using Bundles = std::vector<std::uint32_t>;
+    std::vector<std::optional<Bundles>> of_level(levels.top + 1);
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        const std::uint32_t level = levels.level[sw];
+        Bundles up;
+        for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
+            if (levels.level[next.peer] == level) {
+                return false;
+            }
+            if (levels.level[next.peer] > level) {
+                up.push_back(next.count);
+            }
+        }
+        std::ranges::sort(up);
+        if ((level != 0 && graph.host_count(sw) != 0) || up != of_level[level].value_or(up)) {
+            return false;
+        }
+        of_level[level] = std::move(up);
+    }
+    return true;
+}
+
 std::optional<TreeLevels> find_joined_trees(const Graph& graph) {
     TreeLevels levels{.level = hops_from(graph, find_leaves(graph))};
     for (std::uint32_t& level : levels.level) {

@@ -29,6 +29,11 @@ std::expected<std::vector<std::uint32_t>, Error> find_switches(const Graph& grap
 std::optional<TreeLevels> find_levels(const Graph& graph, const Neighbours& neighbours,
                                       std::span<const std::uint32_t> roots);
 
+/// Returns whether hosts are at leaves only, and all switches of a level have the same number of
+/// cables up in bundles of the same sizes. That is so if a generator made the tree and nothing is
+/// missing, and seldom in a tree that has grown.
+bool is_regular(const Graph& graph, const Neighbours& neighbours, const TreeLevels& levels);
+
 /// Returns the levels of trees that are joined at their tops and nowhere else, as the groups of a
 /// dragonfly+ are; std::nullopt if some cable joins neither adjacent levels nor two switches of the
 /// top.

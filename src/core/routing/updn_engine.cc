@@ -73,20 +73,19 @@ struct Plan {
     const TreeLevels* joined;  ///< Levels of trees that are joined at their tops, or nullptr.
 };
 
-/// Fills the holes that up-down routes leave. Returns false if holes between joined trees stay
-/// open.
+/// Fills the holes that up-down routes leave. Returns false if holes between joined trees, or
+/// between hosts of a tree, stay open.
 bool fill_rest(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
                std::span<const Hole> holes, const Options& options, Tables& tables) {
     if (plan.joined != nullptr) {
         return fill_joined_holes(graph, *plan.joined, plan.places, holes, options.sls(), tables)
             .empty();
     }
-    if (plan.levels != nullptr) {
-        fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
-    } else {
-        fill_holes(graph, holes, options.sls(), tables);
-    }
-    return true;
+    const std::vector<Hole> open =
+        plan.levels != nullptr
+            ? fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables)
+            : fill_holes(graph, holes, options.sls(), tables);
+    return std::ranges::none_of(open, [&](const Hole& h) { return between_hosts(graph, h); });
 }
 
 std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
@@ -96,9 +95,14 @@ std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, co
         forget_long_crossings(graph, neighbours, *plan.joined, plan.places, sets);
     }
     const std::vector<Hole> holes = find_holes(graph, sets);
-    // Hosts must reach each other with one turn. Only packets from or to switches, which are few
-    // and for management, may take detours.
-    if (std::ranges::any_of(holes, [&](const Hole& h) { return between_hosts(graph, h); })) {
+    // Packets from or to switches, which are few and for management, take detours. So do those
+    // between hosts on tops, as the aggregation nodes in switches are, but not between leaves.
+    const auto between_leaves = [&](const Hole& hole) {
+        return between_hosts(graph, hole) &&
+               (plan.levels == nullptr ||
+                (plan.levels->level[hole.from] == 0 && plan.levels->level[hole.to] == 0));
+    };
+    if (std::ranges::any_of(holes, between_leaves)) {
         return std::nullopt;
     }
     Tables tables{.engine = "updn", .lfts = Lfts(graph.switch_count(), graph.lid_max())};

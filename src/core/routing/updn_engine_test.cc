@@ -50,6 +50,36 @@ TEST(UpDown, APacketTurnsOnce) {
     }
 }
 
+TEST(UpDown, HostsOnSpinesDoNotTurnTheTreeIntoOneWithASingleRoot) {
+    // As on switches with an aggregation node each, which is a host on the spine.
+    GraphBuilder builder;
+    constexpr std::uint32_t kLeaves = 6;
+    constexpr std::uint32_t kSpines = 4;
+    for (std::uint32_t i = 0; i < kLeaves + kSpines; ++i) {
+        builder.add_switch(Guid{i + 1});
+    }
+    std::uint16_t lid = 1;
+    for (std::uint32_t sw = 0; sw < kLeaves + kSpines; ++sw) {
+        const std::uint8_t hosts = sw < kLeaves ? 8 : 1;
+        for (std::uint8_t port = 1; port <= hosts; ++port, ++lid) {
+            builder.add_target({.guid = Guid{100U + lid},
+                                .lid = Lid{lid},
+                                .port = port,
+                                .at = sw,
+                                .order = lid});
+        }
+        for (std::uint32_t spine = 0; sw < kLeaves && spine < kSpines; ++spine) {
+            builder.add_cable(sw, static_cast<std::uint8_t>(9 + spine), kLeaves + spine,
+                              static_cast<std::uint8_t>(9 + sw));
+        }
+    }
+    const Graph graph = builder.build().value();
+    const Tables tables = route("updn", graph, {.data_vls = 1});
+    const Report report = verify(graph, tables, kSoundness);
+    EXPECT_TRUE(report.good());
+    EXPECT_EQ(report.load.unused, 0U) << "the cables of all spines carry traffic";
+}
+
 TEST(UpDown, AlsoOnADamagedTree) {
     const topo::Fabric whole =
         make_fabric({.shape = topo::Shape::kFatTree, .hosts = 128, .radix = 8});

@@ -49,8 +49,13 @@ Lid Manager::own_lid() const {
     return subnet_.port({root_, config_.port}).info.lid;
 }
 
-std::uint8_t Manager::sl(Lid source, Lid destination) const {
-    return graph_ && !tables_.sls.uniform() ? tables_.sl(*graph_, source, destination) : 0;
+std::uint8_t Manager::sl(Lid source, Lid destination, std::uint8_t wanted) const {
+    if (!graph_ || !routing_needs_lanes()) {
+        return wanted;
+    }
+    const unsigned needed =
+        tables_.sls.uniform() ? 0U : tables_.sl(*graph_, source, destination);
+    return static_cast<std::uint8_t>(needed | (wanted & tables_.free_sl_bits));
 }
 
 void Manager::resweep(std::uint64_t now_ns) {

@@ -151,8 +151,9 @@ class Manager {
     /// The verifier's report on the tables; nullptr until it has checked them, which it does after
     /// each routing as soon as the tables are written.
     const routing::Report* report() const { return report_ && !verify_due_ ? &*report_ : nullptr; }
-    /// Returns the service level that packets from one LID to another must have.
-    std::uint8_t sl(Lid source, Lid destination) const;
+    /// Returns the service level that packets from one LID to another must have: `wanted`, as far
+    /// as routing leaves the choice.
+    std::uint8_t sl(Lid source, Lid destination, std::uint8_t wanted = 0) const;
     /// Base LIDs by port GUID, for the next run.
     const std::map<std::uint64_t, Lid>& lids() const { return config_.lids; }
     /// Returns the LIDs of every port in lids(), in the order of GUIDs.

@@ -135,8 +135,8 @@ std::optional<PKey> PathFinder::pkey_of(const PathWanted& wanted, const PathEnd&
 std::optional<wire::PathRecord> PathFinder::path(const PathWanted& wanted, const PathEnd& source,
                                                  Lid slid, const PathEnd& target, Lid dlid,
                                                  PKey pkey) const {
-    const std::uint8_t sl =
-        settings_.sl ? settings_.sl(slid, dlid) : wanted.sl.value_or(std::uint8_t{0});
+    const std::uint8_t asked = wanted.sl.value_or(std::uint8_t{0});
+    const std::uint8_t sl = settings_.sl ? settings_.sl(slid, dlid, asked) : asked;
     if (wanted.sl && *wanted.sl != sl) {
         return std::nullopt;
     }

@@ -14,9 +14,9 @@
 
 namespace softib::sm {
 
-/// Returns the service level that routing needs for a path. Without such a function every service
-/// level is as good as any other.
-using PathSl = std::function<std::uint8_t(Lid source, Lid destination)>;
+/// Returns the service level for a path: `wanted`, as far as routing leaves the choice. Without such
+/// a function every service level is as good as any other.
+using PathSl = std::function<std::uint8_t(Lid source, Lid destination, std::uint8_t wanted)>;
 
 struct PathSettings {
     std::uint8_t packet_life_time = 18;

@@ -233,7 +233,7 @@ TEST_F(PathRecordsTest, BothEndsShareThePartition) {
 
 TEST_F(PathRecordsTest, ServiceLevelIsTheOneOfRouting) {
     SubnetAdmin routed(tree.subnet,
-                       {.paths = {.sl = [](Lid from, Lid to) {
+                       {.paths = {.sl = [](Lid from, Lid to, std::uint8_t) {
                             return static_cast<std::uint8_t>(from.value < to.value ? 2 : 3);
                         }}});
     Client asker{routed, tree.lid_of_host(0)};

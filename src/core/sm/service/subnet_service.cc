@@ -25,7 +25,9 @@ SaConfig admin_config(const Manager& manager) {
         admin.sm_key = manager.config().sm_key;
     }
     admin.port_guid = manager.config().port_guid;
-    admin.paths.sl = [&manager](Lid from, Lid to) { return manager.sl(from, to); };
+    admin.paths.sl = [&manager](Lid from, Lid to, std::uint8_t wanted) {
+        return manager.sl(from, to, wanted);
+    };
     return admin;
 }
 
