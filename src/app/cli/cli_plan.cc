@@ -101,6 +101,7 @@ Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
          "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache");
     add_cluster_flag(*sub, options.cluster, options.nodes);
     sub->add_option("--size", options.size, "of the operation (default: 1GB)")->type_name("SIZE");
+    sub->add_option("--prices", options.prices, "price ranges (TOML)")->type_name("FILE");
     add_model(*sub, options.model);
     add_json(*sub, options.json);
     add_html(*sub, options.html);

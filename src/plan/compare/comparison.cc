@@ -42,23 +42,25 @@ constexpr std::array kProbes{
     Probe{"all-to-all GB/s", Op::kAllToAll, Algorithm::kDirect, RankOrder::kTopology},
 };
 
-struct FabricCount {
-    double switches = 0;
-    double cables = 0;
-};
+/// The last columns of every table of variants: what a network is made of, costs and consumes.
+constexpr std::array kCounts{"switches", "cables", "M$ from", "M$ to", "kW to"};
 
-std::expected<FabricCount, std::string> count_fabric(const Cluster& cluster) {
+/// Returns the values of these columns.
+std::expected<std::vector<double>, std::string> count_fabric(const Cluster& cluster,
+                                                             const Prices& prices) {
     const auto fabric = topo::generate(cluster.fabric.spec);
     if (!fabric) {
         return std::unexpected(fabric.error().message);
     }
-    FabricCount count{.switches = static_cast<double>(fabric->count(topo::NodeKind::kSwitch))};
+    double cables = 0;
     for (const topo::Node& node : fabric->nodes) {
-        count.cables += static_cast<double>(std::ranges::count_if(
+        cables += static_cast<double>(std::ranges::count_if(
             node.ports, [](const topo::PortLink& link) { return link.peer != topo::kNoNode; }));
     }
-    count.cables /= 2;
-    return count;
+    const Bill bill = make_bill(cluster, topo::make_report(*fabric), prices);
+    return std::vector{static_cast<double>(fabric->count(topo::NodeKind::kSwitch)), cables / 2,
+                       bill.network_usd.low / 1e6, bill.network_usd.high / 1e6,
+                       bill.network_w.high / 1e3};
 }
 
 std::expected<std::vector<double>, std::string> probe_variant(const Variant& variant,
@@ -91,12 +93,11 @@ std::expected<std::vector<double>, std::string> probe_variant(const Variant& var
         return std::unexpected(halves.error());
     }
     values.push_back(*halves);
-    const auto count = count_fabric(variant.cluster);
-    if (!count) {
-        return std::unexpected(count.error());
+    const auto counts = count_fabric(variant.cluster, request.prices);
+    if (!counts) {
+        return std::unexpected(counts.error());
     }
-    values.push_back(count->switches);
-    values.push_back(count->cables);
+    values.insert(values.end(), counts->begin(), counts->end());
     return values;
 }
 
@@ -106,7 +107,8 @@ Comparison compare_variants(std::string title, std::string first_column,
     for (const Probe& probe : kProbes) {
         result.columns.emplace_back(probe.column);
     }
-    result.columns.insert(result.columns.end(), {"half to half GB/s", "switches", "cables"});
+    result.columns.emplace_back("half to half GB/s");
+    result.columns.insert(result.columns.end(), kCounts.begin(), kCounts.end());
     for (std::size_t i = 0; i < variants.size(); ++i) {
         if (request.progress) {
             request.progress(i, variants.size(), variants[i].name);
@@ -123,20 +125,22 @@ Comparison compare_variants(std::string title, std::string first_column,
         "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC; "
         "half to half: of each NIC, while every node sends to the one half of all nodes on",
         show_size(request.bytes), request.cluster.gpus(), request.cluster.name));
+    result.notes.emplace_back(
+        "M$ and kW: switches, NICs and cables, by ranges of low confidence; give your own with "
+        "--prices");
     return result;
 }
 
 /// Adds a note if rows i and i + `apart`, whose fabrics differ only above the leaf switches, are
 /// equally fast.
 void explain_equal_rows(Comparison& result, std::size_t apart, const CompareRequest& request) {
-    constexpr std::size_t kCounts = 2;  // The last columns, which count switches and cables.
     for (std::size_t i = apart; i < result.rows.size(); ++i) {
         const std::vector<double>& one = result.rows[i - apart].values;
         const std::vector<double>& other = result.rows[i].values;
         if (one.size() != result.columns.size() || other.size() != one.size()) {
             return;
         }
-        for (std::size_t c = 0; c + kCounts < one.size(); ++c) {
+        for (std::size_t c = 0; c + kCounts.size() < one.size(); ++c) {
             if (std::abs(one[c] - other[c]) > 0.001 * one[c]) {
                 return;
             }
@@ -162,24 +166,54 @@ Cluster with_shape(Cluster cluster, topo::Shape shape) {
     return cluster;
 }
 
-/// Returns the ports of the largest switch of a cluster's fabric; 0 if it cannot be built.
-std::uint32_t radix_of(const Cluster& cluster) {
-    std::size_t ports = 1;
-    if (const auto fabric = topo::generate(cluster.fabric.spec)) {
-        for (const topo::Node& node : fabric->nodes) {
-            ports = std::max(ports, node.ports.size());
-        }
+/// Returns the cluster with `down` cables to hosts for each cable above a leaf, built of the same
+/// switches: leaves take more hosts, so that there are fewer of them and of the switches above.
+Cluster with_taper(Cluster cluster, std::uint32_t down) {
+    topo::Spec& spec = cluster.fabric.spec;
+    spec.oversubscription = {.down = down, .up = 1};
+    // The units of a SuperPOD have a host for each port down of a leaf. Without units, the cables
+    // up are as many as the hosts need.
+    if (down != 1 && spec.shape == topo::Shape::kSuperPod) {
+        spec.shape = topo::Shape::kRailOptimized;
     }
-    return static_cast<std::uint32_t>(ports - 1);
+    return cluster;
 }
 
-/// Returns the cluster with `down` cables to hosts for each cable above a leaf. A leaf keeps its
-/// number of hosts: switches get fewer ports, since otherwise leaves would take more hosts.
-Cluster with_taper(Cluster cluster, std::uint32_t down) {
-    const std::uint32_t hosts = radix_of(cluster) / 2;
-    cluster.fabric.spec.oversubscription = {.down = down, .up = 1};
-    cluster.fabric.spec.radix = (hosts * (down + 1) + down - 1) / down;
-    return cluster;
+/// Returns how the fullest leaf switch is cabled: "37 cables down and 19 up at a leaf of 64 ports".
+/// A number of cables is whole, so that few hosts may have more cables up than was asked for.
+std::string leaf_note(const Cluster& cluster) {
+    const auto fabric = topo::generate(cluster.fabric.spec);
+    std::size_t down_most = 0;
+    std::size_t up_most = 0;
+    std::size_t ports = 0;
+    for (std::size_t i = 0; fabric && i < fabric->nodes.size(); ++i) {
+        const topo::Node& node = fabric->nodes[i];
+        if (node.kind != topo::NodeKind::kSwitch || node.level != 0) {
+            continue;
+        }
+        std::size_t down = 0;
+        std::size_t up = 0;
+        for (const topo::PortLink& link : node.ports) {
+            if (link.peer != topo::kNoNode) {
+                (fabric->node(link.peer).kind == topo::NodeKind::kHca ? down : up) += 1;
+            }
+        }
+        if (down > down_most) {
+            down_most = down;
+            up_most = up;
+            ports = node.ports.size() - 1;
+        }
+    }
+    return down_most == 0 ? ""
+                          : fmt::format("{} cables down and {} up at a leaf of {} ports", down_most,
+                                        up_most, ports);
+}
+
+/// Returns a variant of the request's cluster with this oversubscription.
+Variant tapered(std::string name, const CompareRequest& request, std::uint32_t down) {
+    Variant variant{std::move(name), with_taper(request.cluster, down)};
+    variant.note = leaf_note(variant.cluster);
+    return variant;
 }
 
 }  // namespace
@@ -187,7 +221,7 @@ Cluster with_taper(Cluster cluster, std::uint32_t down) {
 Comparison compare_oversubscription(const CompareRequest& request) {
     std::vector<Variant> variants;
     for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
-        variants.push_back({fmt::format("{}:1", down), with_taper(request.cluster, down)});
+        variants.push_back(tapered(fmt::format("{}:1", down), request, down));
     }
     Comparison result =
         compare_variants("Oversubscription of leaves", "down:up", variants, request);
@@ -236,7 +270,7 @@ Comparison compare_link_layer(const CompareRequest& request) {
     for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
         const std::string taper = down == 1 ? "" : fmt::format(", {}:1", down);
         for (const LinkLayer layer : {LinkLayer::kInfiniBand, LinkLayer::kRoce}) {
-            Variant variant{to_string(layer) + taper, with_taper(request.cluster, down)};
+            Variant variant = tapered(to_string(layer) + taper, request, down);
             variant.cluster.fabric.link_layer = layer;
             variant.cluster.fabric.adaptive = layer == LinkLayer::kInfiniBand;
             variants.push_back(variant);

@@ -13,6 +13,7 @@
 
 #include "net/model.h"
 #include "plan/cluster/cluster.h"
+#include "plan/cluster/prices.h"
 
 namespace softib::plan {
 
@@ -35,12 +36,14 @@ struct CompareRequest {
     Cluster cluster = {};
     std::uint64_t bytes = 1'000'000'000;
     net::ModelKind model = net::ModelKind::kFlow;
+    Prices prices = default_prices();
     /// Called before each row with the rows that are done, the number of all rows, and the name of
     /// the next one.
     std::function<void(std::size_t, std::size_t, const std::string&)> progress = {};
 };
 
-/// Compares leaf switches with 1, 2, 4 and 7 cables to hosts for each cable to spines.
+/// Compares leaf switches with 1, 2, 4 and 7 cables to hosts for each cable to spines, all with the
+/// switches of the cluster.
 Comparison compare_oversubscription(const CompareRequest& request);
 /// Compares trees, rails, dragonflies, torus and HyperX for the same hosts.
 Comparison compare_topology(const CompareRequest& request);

@@ -18,10 +18,59 @@ CompareRequest small_request() {
     return request;
 }
 
+std::size_t column_of(const Comparison& table, std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(table.columns, name) - table.columns.begin());
+}
+
+/// With 64 ports a leaf takes 32, 42, 51 or 56 hosts, so that 256 hosts need 8, 7, 6 or 5 leaves on
+/// each of 8 rails. These have 32, 37, 43 or 52 hosts at most and half, a quarter or a seventh as
+/// many cables up, rounded up, each to a spine of its own.
+TEST(Comparison, OversubscribedTreesNeedFewerOfTheSameSwitches) {
+    CompareRequest request;
+    request.cluster = *find_preset("hgx-h200:256");
+    request.bytes = 64 << 20;
+    const Comparison table = compare_oversubscription(request);
+    const struct {
+        double switches, cables;
+        const char* leaf;
+    } rows[] = {{8 * 8 + 32, 2048 + 64 * 32, "32 cables down and 32 up at a leaf of 64 ports"},
+                {7 * 8 + 19, 2048 + 56 * 19, "37 cables down and 19 up at a leaf of 64 ports"},
+                {6 * 8 + 11, 2048 + 48 * 11, "43 cables down and 11 up at a leaf of 64 ports"},
+                {5 * 8 + 8, 2048 + 40 * 8, "52 cables down and 8 up at a leaf of 64 ports"}};
+    ASSERT_EQ(table.rows.size(), std::size(rows));
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const std::vector<double>& values = table.rows[i].values;
+        ASSERT_EQ(values.size(), table.columns.size());
+        EXPECT_EQ(values[column_of(table, "switches")], rows[i].switches) << table.rows[i].name;
+        EXPECT_EQ(values[column_of(table, "cables")], rows[i].cables) << table.rows[i].name;
+        EXPECT_EQ(table.rows[i].note, rows[i].leaf);
+        for (const char* const cost : {"M$ from", "M$ to", "kW to"}) {
+            const std::size_t column = column_of(table, cost);
+            EXPECT_LT(values[column], i == 0 ? 1e9 : table.rows[i - 1].values[column]) << cost;
+        }
+    }
+}
+
+/// 96 switches of 64 ports at 180 $ a port, 2,048 NICs at 1,500 $, and cables.
+TEST(Comparison, CostsFollowSwitchesNicsAndCables) {
+    CompareRequest request;
+    request.cluster = *find_preset("hgx-h200:256");
+    request.bytes = 1 << 20;
+    for (Price& price : request.prices) {
+        if (price.name.starts_with("cable") || price.name == "transceiver_w") {
+            price.low = price.high = 0;
+        }
+    }
+    const Comparison table = compare_oversubscription(request);
+    const std::size_t column = column_of(table, "M$ from");
+    EXPECT_NEAR(table.rows[0].values[column], (96 * 64 * 180 + 2048 * 1500) / 1e6, 1e-9);
+    EXPECT_NEAR(table.rows[1].values[column], (75 * 64 * 180 + 2048 * 1500) / 1e6, 1e-9);
+}
+
 TEST(Comparison, LessBandwidthAboveLeavesIsNeverFasterAndNeedsFewerCables) {
     const Comparison table = compare_oversubscription(small_request());
     ASSERT_EQ(table.rows.size(), 4U);
-    const std::size_t cables = table.columns.size() - 1;
+    const std::size_t cables = column_of(table, "cables");
     for (std::size_t i = 1; i < table.rows.size(); ++i) {
         ASSERT_EQ(table.rows[i].values.size(), table.columns.size()) << table.rows[i].note;
         EXPECT_LE(table.rows[i].values[1], 1.001 * table.rows[0].values[1]);

@@ -137,6 +137,17 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
     if (options.what == "kv-cache") {
         request.bytes = kKvCacheBytes;
     }
+    if (!options.prices.empty()) {
+        if (options.what == "kv-cache" || options.what == "sharp") {
+            return misuse(fmt::format(
+                "--prices: {} compares no costs; oversubscription and topology do", options.what));
+        }
+        auto prices = spec::load_prices(options.prices);
+        if (!prices) {
+            return fail(prices.error());
+        }
+        request.prices = *std::move(prices);
+    }
     if (!options.size.empty()) {
         const auto size = plan::parse_size(options.size);
         if (!size || *size == 0) {

@@ -46,6 +46,7 @@ struct PlanCompareOptions {
     std::uint32_t nodes = 0;
     std::string model = "flow";
     std::string size;
+    std::string prices;  ///< A file with prices; empty: the built-in ranges.
     bool json = false;
     std::string html;
 };
