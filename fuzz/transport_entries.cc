@@ -93,7 +93,9 @@ void Rig::post(Qpn qpn, QpType type) {
     const Sge word{kAddr, 8, key};
     for (const WrOpcode opcode :
          {WrOpcode::kSend, WrOpcode::kRead, WrOpcode::kFetchAdd, WrOpcode::kWriteImm}) {
-        WorkRequest wr{.opcode = opcode, .flags = kSendSignaled};
+        WorkRequest wr;
+        wr.opcode = opcode;
+        wr.flags = kSendSignaled;
         wr.sges = std::span(opcode == WrOpcode::kFetchAdd ? &word : &place, 1);
         wr.av.dlid = Lid{2};
         if (type != QpType::kXrcRecv) {

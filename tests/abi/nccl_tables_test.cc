@@ -13,13 +13,13 @@ constexpr std::size_t kPointer = 8;
 
 TEST(NcclTables, PropertiesHaveNcclsOffsets) {
     EXPECT_EQ(sizeof(PropertiesV8), 64U);
-    EXPECT_EQ(offsetof(PropertiesV8, guid), 16U);
-    EXPECT_EQ(offsetof(PropertiesV8, speed_mbps), 32U);
-    EXPECT_EQ(offsetof(PropertiesV8, latency_us), 40U);
-    EXPECT_EQ(offsetof(PropertiesV8, net_device_version), 56U);
+    EXPECT_EQ(offsetof(PropertiesV8, device.guid), 16U);
+    EXPECT_EQ(offsetof(PropertiesV8, link.speed_mbps), 32U);
+    EXPECT_EQ(offsetof(PropertiesV8, link.latency_us), 40U);
+    EXPECT_EQ(offsetof(PropertiesV8, link.net_device_version), 56U);
     EXPECT_EQ(sizeof(PropertiesV10), 104U);
     EXPECT_EQ(offsetof(PropertiesV10, force_flush), 32U);
-    EXPECT_EQ(offsetof(PropertiesV10, latency_us), 44U);
+    EXPECT_EQ(offsetof(PropertiesV10, link.latency_us), 44U);
     EXPECT_EQ(offsetof(PropertiesV10, virtual_device), 64U);
     EXPECT_EQ(offsetof(PropertiesV10, point_to_point_bytes_max), 88U);
     EXPECT_EQ(offsetof(PropertiesV10, collective_bytes_max), 96U);

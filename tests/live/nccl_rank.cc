@@ -105,9 +105,10 @@ class Plugin {
         require(count == 1, "its port is of InfiniBand");
         std::remove_pointer_t<decltype(properties_argument(net_.properties))> seen{};
         check(net_.properties(0, &seen), "properties");
-        require(std::strcmp(seen.name, "mlx5_0") == 0 && seen.port == 1, "name and port");
-        require(seen.speed_mbps > 0 && seen.receives_max == kReceivesMax, "properties");
-        require((seen.pointer_support & kPointerHost) != 0, "memory of the host");
+        require(std::strcmp(seen.device.name, "mlx5_0") == 0 && seen.link.port == 1,
+                "name and port");
+        require(seen.link.speed_mbps > 0 && seen.link.receives_max == kReceivesMax, "properties");
+        require((seen.device.pointer_support & kPointerHost) != 0, "memory of the host");
     }
 
     const NetTable& net() const { return net_; }

@@ -390,7 +390,7 @@ TEST(Xrc, RequestNamesItsReceiveQueue) {
     b.hca.post_receive(other, 9, std::span(&place, 1));
     b.receive(8, 8192, 600);
     WorkRequest send = p.request(0, WrOpcode::kSend, 0, 600);
-    send.remote_srq = other;
+    send.remote_srqn = other.value;
     p.post(0, send);
     p.post(0, p.request(0, WrOpcode::kSend, 600, 600));
     p.drive();
@@ -415,7 +415,7 @@ TEST(Xrc, QueueOfAnotherDomainIsInvalid) {
         const Sge place = b.sge(4096, 64);
         b.hca.post_receive(other, 9, std::span(&place, 1));
         WorkRequest send = p.request(0, WrOpcode::kSend, 0, 8);
-        send.remote_srq = other;
+        send.remote_srqn = other.value;
         p.post(0, send);
         p.drive();
         EXPECT_EQ(p.only_completion(0).status, WcStatus::kRemInvReqErr);
@@ -431,7 +431,7 @@ TEST(Xrc, KeysAreOfTheQueuesDomain) {
         {.max_wr = 8, .max_sge = 1, .pd = Pd{99}, .xrcd = kXrcd, .cq = b.recv_cq});
     p.post(0, p.request(0, WrOpcode::kWrite, 0, 8));
     WorkRequest write = p.request(0, WrOpcode::kWrite, 0, 8);
-    write.remote_srq = other;
+    write.remote_srqn = other.value;
     p.post(0, write);
     p.drive();
     const auto done = p.completions(0);

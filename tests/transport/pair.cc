@@ -296,9 +296,9 @@ WorkRequest Pair::request(int from, WrOpcode opcode, std::uint64_t offset, std::
     wr.sges = std::span(&sge_, 1);
     wr.remote_addr = ends[1 - from].addr(offset);
     wr.rkey = ends[1 - from].key;
-    wr.remote_srq = ends[1 - from].srq.value_or(SrqId{});
-    wr.remote_qpn = ends[1 - from].qpn;
-    wr.remote_qkey = kQKey;
+    wr.remote_srqn = ends[1 - from].srq.value_or(SrqId{}).value;
+    wr.remote_qpn = ends[1 - from].qpn.value;
+    wr.remote_qkey = kQKey.value;
     wr.av.dlid = ends[1 - from].lid;
     wr.av.global = options.global;
     wr.av.dgid = ends[1 - from].gid;

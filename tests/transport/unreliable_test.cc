@@ -273,12 +273,12 @@ TEST(Ud, QKeyMustBeTheReceivers) {
     Probe p(datagram());
     p.ends[1].receive(1, 0, 200);
     WorkRequest send = p.request(0, WrOpcode::kSend, 0, 8);
-    send.remote_qkey = QKey{kQKey.value + 1};
+    send.remote_qkey = kQKey.value + 1;
     p.post(0, send);
     p.drive();
     EXPECT_TRUE(p.completions(1, true).empty());
     EXPECT_EQ(p.count(1, Counted::kBadQKey), 1U);
-    send.remote_qkey = QKey{0x80000001};
+    send.remote_qkey = 0x80000001;
     p.post(0, send);
     p.drive();
     EXPECT_EQ(p.completions(1, true).size(), 1U);
@@ -365,7 +365,7 @@ struct MulticastPair : Probe {
         WorkRequest wr = request(from, WrOpcode::kSend, 0, 16);
         wr.av.dlid = kGroupLid;
         wr.av.dgid = group_of(number);
-        wr.remote_qpn = kQpnMulticast;
+        wr.remote_qpn = kQpnMulticast.value;
         return wr;
     }
     Qpn second_qp(int end) {
@@ -442,7 +442,7 @@ TEST(Multicast, QKeyAndPKeyCountHereToo) {
     p.ends[1].receive(1, 4096, 64);
     EXPECT_TRUE(p.ends[1].hca.attach(p.ends[1].qpn, group_of(1), kGroupLid));
     WorkRequest wr = p.to_group(0, 1);
-    wr.remote_qkey = QKey{1};
+    wr.remote_qkey = 1;
     p.post(0, wr);
     p.drive();
     EXPECT_EQ(p.count(1, Counted::kBadQKey), 1U);

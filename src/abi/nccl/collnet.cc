@@ -191,79 +191,55 @@ Result finalize(void*) noexcept {
     return kSuccess;
 }
 
+/// Returns a table with the functions that have the same signature in all versions, and with those
+/// given, which differ.
+template <typename Table>
+constexpr Table table_of(decltype(Table::init) init, decltype(Table::properties) properties,
+                         decltype(Table::listen) listen, decltype(Table::all_reduce) all_reduce,
+                         decltype(Table::all_gather) all_gather,
+                         decltype(Table::reduce_scatter) reduce_scatter) {
+    Table table{};
+    table.name = "softib";
+    table.init = init;
+    table.devices = count_devices;
+    table.properties = properties;
+    table.listen = listen;
+    table.connect = connect;
+    table.reduce_support = reduce_support;
+    table.register_memory = register_memory;
+    table.register_dma_buf = register_dma_buf;
+    table.deregister = deregister;
+    table.all_reduce = all_reduce;
+    table.all_gather = all_gather;
+    table.reduce_scatter = reduce_scatter;
+    table.flush = flush;
+    table.test = test;
+    table.close_collective = close_collective;
+    table.close_listen = close_listen;
+    return table;
+}
+
+constexpr CollNetV11 newest_table() {
+    auto table = table_of<CollNetV11>(init_v11, net::properties, listen_in, all_reduce, all_gather,
+                                      reduce_scatter);
+    table.finalize = finalize;
+    return table;
+}
+
 }  // namespace
-
-}  // namespace softib::abi::nccl::collnet
-
-namespace nccl_collnet = softib::abi::nccl::collnet;
 
 extern "C" {
 
-extern const softib::abi::nccl::CollNetV8 ncclCollNetPlugin_v8;
-extern const softib::abi::nccl::CollNetV10 ncclCollNetPlugin_v10;
-extern const softib::abi::nccl::CollNetV11 ncclCollNetPlugin_v11;
+extern const CollNetV8 ncclCollNetPlugin_v8;
+extern const CollNetV10 ncclCollNetPlugin_v10;
+extern const CollNetV11 ncclCollNetPlugin_v11;
 
-const softib::abi::nccl::CollNetV8 ncclCollNetPlugin_v8{
-    .name = "softib",
-    .init = nccl_collnet::init,
-    .devices = nccl_collnet::count_devices,
-    .properties = softib::abi::nccl::net::properties_v8,
-    .listen = nccl_collnet::listen,
-    .connect = nccl_collnet::connect,
-    .reduce_support = nccl_collnet::reduce_support,
-    .register_memory = nccl_collnet::register_memory,
-    .register_dma_buf = nccl_collnet::register_dma_buf,
-    .deregister = nccl_collnet::deregister,
-    .all_reduce = nccl_collnet::all_reduce_v8,
-    .all_gather = nccl_collnet::all_gather_v8,
-    .reduce_scatter = nccl_collnet::reduce_scatter_v8,
-    .flush = nccl_collnet::flush,
-    .test = nccl_collnet::test,
-    .close_collective = nccl_collnet::close_collective,
-    .close_listen = nccl_collnet::close_listen,
-};
-
-const softib::abi::nccl::CollNetV10 ncclCollNetPlugin_v10{
-    .name = "softib",
-    .init = nccl_collnet::init,
-    .devices = nccl_collnet::count_devices,
-    .properties = softib::abi::nccl::net::properties_v10,
-    .listen = nccl_collnet::listen,
-    .connect = nccl_collnet::connect,
-    .reduce_support = nccl_collnet::reduce_support,
-    .register_memory = nccl_collnet::register_memory,
-    .register_dma_buf = nccl_collnet::register_dma_buf,
-    .deregister = nccl_collnet::deregister,
-    .all_reduce = nccl_collnet::all_reduce,
-    .all_gather = nccl_collnet::all_gather,
-    .reduce_scatter = nccl_collnet::reduce_scatter,
-    .flush = nccl_collnet::flush,
-    .test = nccl_collnet::test,
-    .close_collective = nccl_collnet::close_collective,
-    .close_listen = nccl_collnet::close_listen,
-    .make_device = nullptr,
-};
-
-const softib::abi::nccl::CollNetV11 ncclCollNetPlugin_v11{
-    .name = "softib",
-    .init = nccl_collnet::init_v11,
-    .devices = nccl_collnet::count_devices,
-    .properties = softib::abi::nccl::net::properties,
-    .listen = nccl_collnet::listen_in,
-    .connect = nccl_collnet::connect,
-    .reduce_support = nccl_collnet::reduce_support,
-    .register_memory = nccl_collnet::register_memory,
-    .register_dma_buf = nccl_collnet::register_dma_buf,
-    .deregister = nccl_collnet::deregister,
-    .all_reduce = nccl_collnet::all_reduce,
-    .all_gather = nccl_collnet::all_gather,
-    .reduce_scatter = nccl_collnet::reduce_scatter,
-    .flush = nccl_collnet::flush,
-    .test = nccl_collnet::test,
-    .close_collective = nccl_collnet::close_collective,
-    .close_listen = nccl_collnet::close_listen,
-    .make_device = nullptr,
-    .finalize = nccl_collnet::finalize,
-};
+constexpr CollNetV8 ncclCollNetPlugin_v8 = table_of<CollNetV8>(
+    init, net::properties_v8, listen, all_reduce_v8, all_gather_v8, reduce_scatter_v8);
+constexpr CollNetV10 ncclCollNetPlugin_v10 =
+    table_of<CollNetV10>(init, net::properties_v10, listen, all_reduce, all_gather, reduce_scatter);
+constexpr CollNetV11 ncclCollNetPlugin_v11 = newest_table();
 
 }  // extern "C"
+
+}  // namespace softib::abi::nccl::collnet

@@ -150,16 +150,16 @@ int infiniband_count() {
 
 void describe(const Device& device, int number, PropertiesV11& properties) {
     properties = {};
-    properties.name = const_cast<char*>(device.name.c_str());
-    properties.pci_path =
+    properties.device.name = const_cast<char*>(device.name.c_str());
+    properties.device.pci_path =
         device.pci_path.empty() ? nullptr : const_cast<char*>(device.pci_path.c_str());
-    properties.guid = device.node_guid;
-    properties.pointer_support =
+    properties.device.guid = device.node_guid;
+    properties.device.pointer_support =
         kPointerHost | (device.reaches_gpus ? kPointerCuda | kPointerDmaBuf : 0);
-    properties.speed_mbps = device.speed_mbps;
-    properties.port = device.port;
-    properties.comms_max = kCommsMax;
-    properties.receives_max = kReceivesMax;
+    properties.link.speed_mbps = device.speed_mbps;
+    properties.link.port = device.port;
+    properties.link.comms_max = kCommsMax;
+    properties.link.receives_max = kReceivesMax;
     properties.virtual_device = {.count = 1, .devices = {number}};
     properties.point_to_point_bytes_max = kPointToPointBytesMax;
     properties.collective_bytes_max = kCollectiveBytesMax;

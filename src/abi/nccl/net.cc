@@ -109,18 +109,7 @@ Result properties_v8(int device, PropertiesV8* out) noexcept {
     PropertiesV11 newest;
     const Result result = properties(device, &newest);
     if (result == kSuccess) {
-        *out = {.name = newest.name,
-                .pci_path = newest.pci_path,
-                .guid = newest.guid,
-                .pointer_support = newest.pointer_support,
-                .registration_is_global = newest.registration_is_global,
-                .speed_mbps = newest.speed_mbps,
-                .port = newest.port,
-                .latency_us = newest.latency_us,
-                .comms_max = newest.comms_max,
-                .receives_max = newest.receives_max,
-                .net_device_type = newest.net_device_type,
-                .net_device_version = newest.net_device_version};
+        *out = {.device = newest.device, .link = newest.link};
     }
     return result;
 }
@@ -244,84 +233,56 @@ Result close_listen(void* listen_comm) noexcept {
     return kSuccess;
 }
 
-}  // namespace softib::abi::nccl::net
+namespace {
 
-namespace nccl_net = softib::abi::nccl::net;
+/// Returns a table with the functions that have the same signature in all versions, and with those
+/// given, which differ.
+template <typename Table>
+constexpr Table table_of(decltype(Table::init) init, decltype(Table::properties) properties,
+                         decltype(Table::listen) listen, decltype(Table::connect) connect,
+                         decltype(Table::send) send, decltype(Table::receive) receive) {
+    Table table{};
+    table.name = "softib";
+    table.init = init;
+    table.devices = count_devices;
+    table.properties = properties;
+    table.listen = listen;
+    table.connect = connect;
+    table.accept = accept_any;
+    table.register_memory = register_memory;
+    table.register_dma_buf = register_dma_buf;
+    table.deregister = deregister;
+    table.send = send;
+    table.receive = receive;
+    table.flush = flush;
+    table.test = test;
+    table.close_send = close_connection;
+    table.close_receive = close_connection;
+    table.close_listen = close_listen;
+    return table;
+}
+
+constexpr NetV11 newest_table() {
+    auto table = table_of<NetV11>(init_v11, properties, listen_in, connect_v11, send, receive);
+    table.finalize = finalize;
+    table.set_attributes = set_attributes;
+    return table;
+}
+
+}  // namespace
 
 extern "C" {
 
-extern const softib::abi::nccl::NetV8 ncclNetPlugin_v8;
-extern const softib::abi::nccl::NetV10 ncclNetPlugin_v10;
-extern const softib::abi::nccl::NetV11 ncclNetPlugin_v11;
+extern const NetV8 ncclNetPlugin_v8;
+extern const NetV10 ncclNetPlugin_v10;
+extern const NetV11 ncclNetPlugin_v11;
 
-const softib::abi::nccl::NetV8 ncclNetPlugin_v8{
-    .name = "softib",
-    .init = nccl_net::init,
-    .devices = nccl_net::count_devices,
-    .properties = nccl_net::properties_v8,
-    .listen = nccl_net::listen,
-    .connect = nccl_net::connect_v8,
-    .accept = nccl_net::accept_any,
-    .register_memory = nccl_net::register_memory,
-    .register_dma_buf = nccl_net::register_dma_buf,
-    .deregister = nccl_net::deregister,
-    .send = nccl_net::send_v8,
-    .receive = nccl_net::receive_v8,
-    .flush = nccl_net::flush,
-    .test = nccl_net::test,
-    .close_send = nccl_net::close_connection,
-    .close_receive = nccl_net::close_connection,
-    .close_listen = nccl_net::close_listen,
-    .device_region = nullptr,
-    .consumed = nullptr,
-};
-
-const softib::abi::nccl::NetV10 ncclNetPlugin_v10{
-    .name = "softib",
-    .init = nccl_net::init_v10,
-    .devices = nccl_net::count_devices,
-    .properties = nccl_net::properties_v10,
-    .listen = nccl_net::listen,
-    .connect = nccl_net::connect_v10,
-    .accept = nccl_net::accept_any,
-    .register_memory = nccl_net::register_memory,
-    .register_dma_buf = nccl_net::register_dma_buf,
-    .deregister = nccl_net::deregister,
-    .send = nccl_net::send,
-    .receive = nccl_net::receive,
-    .flush = nccl_net::flush,
-    .test = nccl_net::test,
-    .close_send = nccl_net::close_connection,
-    .close_receive = nccl_net::close_connection,
-    .close_listen = nccl_net::close_listen,
-    .device_region = nullptr,
-    .consumed = nullptr,
-    .make_device = nullptr,
-};
-
-const softib::abi::nccl::NetV11 ncclNetPlugin_v11{
-    .name = "softib",
-    .init = nccl_net::init_v11,
-    .devices = nccl_net::count_devices,
-    .properties = nccl_net::properties,
-    .listen = nccl_net::listen_in,
-    .connect = nccl_net::connect_v11,
-    .accept = nccl_net::accept_any,
-    .register_memory = nccl_net::register_memory,
-    .register_dma_buf = nccl_net::register_dma_buf,
-    .deregister = nccl_net::deregister,
-    .send = nccl_net::send,
-    .receive = nccl_net::receive,
-    .flush = nccl_net::flush,
-    .test = nccl_net::test,
-    .close_send = nccl_net::close_connection,
-    .close_receive = nccl_net::close_connection,
-    .close_listen = nccl_net::close_listen,
-    .device_region = nullptr,
-    .consumed = nullptr,
-    .make_device = nullptr,
-    .finalize = nccl_net::finalize,
-    .set_attributes = nccl_net::set_attributes,
-};
+constexpr NetV8 ncclNetPlugin_v8 =
+    table_of<NetV8>(init, properties_v8, listen, connect_v8, send_v8, receive_v8);
+constexpr NetV10 ncclNetPlugin_v10 =
+    table_of<NetV10>(init_v10, properties_v10, listen, connect_v10, send, receive);
+constexpr NetV11 ncclNetPlugin_v11 = newest_table();
 
 }  // extern "C"
+
+}  // namespace softib::abi::nccl::net

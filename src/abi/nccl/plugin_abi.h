@@ -47,12 +47,17 @@ enum DataType : int {
 };
 enum ReduceOp : int { kSum = 0, kProd = 1, kMax = 2, kMin = 3 };
 
-struct PropertiesV8 {
+/// What the properties of all versions begin with.
+struct DeviceProperties {
     char* name;
     char* pci_path;
     std::uint64_t guid;
     int pointer_support;
     int registration_is_global;
+};
+
+/// What the properties of all versions go on with, though not at the same place.
+struct LinkProperties {
     int speed_mbps;
     int port;
     float latency_us;
@@ -62,25 +67,20 @@ struct PropertiesV8 {
     int net_device_version;
 };
 
+struct PropertiesV8 {
+    DeviceProperties device;
+    LinkProperties link;
+};
+
 struct VirtualDevice {
     int count;
     int devices[4];
 };
 
 struct PropertiesV10 {
-    char* name;
-    char* pci_path;
-    std::uint64_t guid;
-    int pointer_support;
-    int registration_is_global;
+    DeviceProperties device;
     int force_flush;
-    int speed_mbps;
-    int port;
-    float latency_us;
-    int comms_max;
-    int receives_max;
-    int net_device_type;
-    int net_device_version;
+    LinkProperties link;
     VirtualDevice virtual_device;
     std::size_t point_to_point_bytes_max;
     std::size_t collective_bytes_max;

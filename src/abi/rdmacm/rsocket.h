@@ -98,6 +98,10 @@ struct SocketQueue {
 /// Gives a queue, which has an id already, `memory_bytes` of registered memory and a non-blocking
 /// completion channel. Returns false, with errno set, if one of them cannot be made.
 bool fill_queue(SocketQueue& queue, std::size_t memory_bytes);
+/// Gives a queue, which has been filled, a queue pair and a completion queue with room for all its
+/// completions. Returns false, with errno set, if one of them cannot be made.
+bool make_queue_pair(SocketQueue& queue, ibv_qp_type type, std::uint32_t sends,
+                     std::uint32_t receives);
 /// Frees everything that a queue has, and its queue pair.
 void close_queue(const SocketQueue& queue);
 

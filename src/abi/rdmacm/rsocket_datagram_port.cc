@@ -23,22 +23,8 @@ constexpr std::size_t kStride = kPacketMax + 64;  // With room for the global ro
 constexpr std::size_t kPortMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
 constexpr std::size_t kAddressAt = 4;
 
-bool make_queue_pair(DatagramPort& port) {
-    port.cq = ibv_create_cq(port.id->verbs, static_cast<int>(kSends + kReceivesPosted), nullptr,
-                            port.completions, 0);
-    if (port.cq == nullptr) {
-        return false;
-    }
-    ibv_qp_init_attr attr{};
-    attr.send_cq = port.cq;
-    attr.recv_cq = port.cq;
-    attr.qp_type = IBV_QPT_UD;
-    attr.cap.max_send_wr = kSends;
-    attr.cap.max_recv_wr = kReceivesPosted;
-    attr.cap.max_send_sge = 1;
-    attr.cap.max_recv_sge = 1;
-    attr.sq_sig_all = 1;
-    if (rdma_create_qp(port.id, nullptr, &attr) != 0) {
+bool make_ready(DatagramPort& port) {
+    if (!make_queue_pair(port, IBV_QPT_UD, kSends, kReceivesPosted)) {
         return false;
     }
     for (std::uint32_t i = 0; i < kReceivesPosted; ++i) {
@@ -75,7 +61,7 @@ bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
     }
     port.free_sends = ~std::uint64_t{0};
     static_assert(kSends == 64);
-    return make_queue_pair(port);
+    return make_ready(port);
 }
 
 }  // namespace

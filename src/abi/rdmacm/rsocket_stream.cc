@@ -161,25 +161,8 @@ bool take_completions(Rsocket& socket) {
 }  // namespace
 
 int prepare(Rsocket& socket) {
-    if (!fill_queue(socket, kStreamMemoryBytes)) {
-        return -1;
-    }
-    constexpr std::uint32_t kSendsMax = kSlots + kControlSlots;
-    socket.cq = ibv_create_cq(socket.id->verbs, static_cast<int>(kSendsMax + kReceives), nullptr,
-                              socket.completions, 0);
-    if (socket.cq == nullptr) {
-        return -1;
-    }
-    ibv_qp_init_attr attr{};
-    attr.send_cq = socket.cq;
-    attr.recv_cq = socket.cq;
-    attr.qp_type = IBV_QPT_RC;
-    attr.cap.max_send_wr = kSendsMax;
-    attr.cap.max_recv_wr = kReceives;
-    attr.cap.max_send_sge = 1;
-    attr.cap.max_recv_sge = 1;
-    attr.sq_sig_all = 1;
-    if (rdma_create_qp(socket.id, nullptr, &attr) != 0) {
+    if (!fill_queue(socket, kStreamMemoryBytes) ||
+        !make_queue_pair(socket, IBV_QPT_RC, kSlots + kControlSlots, kReceives)) {
         return -1;
     }
     for (std::uint32_t i = 0; i < kReceives; ++i) {
@@ -206,6 +189,25 @@ bool fill_queue(SocketQueue& queue, std::size_t memory_bytes) {
     queue.completions = ibv_create_comp_channel(queue.id->verbs);
     return queue.mr != nullptr && queue.completions != nullptr &&
            fcntl(queue.completions->fd, F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool make_queue_pair(SocketQueue& queue, ibv_qp_type type, std::uint32_t sends,
+                     std::uint32_t receives) {
+    queue.cq = ibv_create_cq(queue.id->verbs, static_cast<int>(sends + receives), nullptr,
+                             queue.completions, 0);
+    if (queue.cq == nullptr) {
+        return false;
+    }
+    ibv_qp_init_attr attr{};
+    attr.send_cq = queue.cq;
+    attr.recv_cq = queue.cq;
+    attr.qp_type = type;
+    attr.cap.max_send_wr = sends;
+    attr.cap.max_recv_wr = receives;
+    attr.cap.max_send_sge = 1;
+    attr.cap.max_recv_sge = 1;
+    attr.sq_sig_all = 1;
+    return rdma_create_qp(queue.id, nullptr, &attr) == 0;
 }
 
 void close_queue(const SocketQueue& queue) {

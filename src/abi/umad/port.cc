@@ -135,6 +135,17 @@ int register_agent(int fd, const umad_reg_attr& attr, std::uint32_t& id) {
     return 0;
 }
 
+/// Registers an agent at a port. Returns its number, or -EPERM with errno set.
+int agent_number(int fd, const umad_reg_attr& attr) {
+    std::uint32_t id = 0;
+    const int error = register_agent(fd, attr, id);
+    if (error != 0) {
+        errno = error;
+        return -EPERM;
+    }
+    return static_cast<int>(id);
+}
+
 bool is_vendor_range2(unsigned mgmt_class) {
     return mgmt_class >= kVendorRange2First && mgmt_class <= kVendorRange2Last;
 }
@@ -310,13 +321,7 @@ int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version
     attr.mgmt_class_version = static_cast<std::uint8_t>(mgmt_version);
     attr.rmpp_version = rmpp_version;
     copy_mask(attr, method_mask);
-    std::uint32_t id = 0;
-    const int error = register_agent(fd, attr, id);
-    if (error != 0) {
-        errno = error;
-        return -EPERM;
-    }
-    return static_cast<int>(id);
+    return agent_number(fd, attr);
 }
 
 int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
@@ -330,13 +335,7 @@ int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[
     attr.rmpp_version = rmpp_version;
     attr.oui = std::uint32_t{oui[0]} << 16 | std::uint32_t{oui[1]} << 8 | oui[2];
     copy_mask(attr, method_mask);
-    std::uint32_t id = 0;
-    const int error = register_agent(fd, attr, id);
-    if (error != 0) {
-        errno = error;
-        return -EPERM;
-    }
-    return static_cast<int>(id);
+    return agent_number(fd, attr);
 }
 
 int umad_register2(int fd, umad_reg_attr* attr, uint32_t* agent_id) {

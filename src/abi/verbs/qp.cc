@@ -47,8 +47,7 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
     wr.wr_id = in.wr_id;
     wr.opcode = static_cast<live::WrOpcode>(in.opcode);
     wr.flags = static_cast<std::uint8_t>(in.send_flags);
-    // A number that does not fit, or is negative, becomes 0xFFFF, which the queue refuses.
-    wr.num_sge = static_cast<std::uint16_t>(std::min(static_cast<unsigned>(in.num_sge), 0xFFFFU));
+    wr.num_sge = static_cast<std::uint32_t>(in.num_sge);  // The queue refuses a negative number.
     wr.sges = sges_of(in.sg_list);
     wr.imm_or_rkey = in.imm_data;
     wr.bind = nullptr;

@@ -214,7 +214,7 @@ void wr_set_sge_list(ibv_qp_ex* base, std::size_t count, const ibv_sge* list) {
         const auto* sges = reinterpret_cast<const live::Sge*>(list);
         qp.building_sges.resize(b->sge_first);
         qp.building_sges.insert(qp.building_sges.end(), sges, sges + count);
-        b->wr.num_sge = static_cast<std::uint16_t>(count);
+        b->wr.num_sge = static_cast<std::uint32_t>(count);
     }
 }
 

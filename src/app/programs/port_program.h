@@ -4,12 +4,17 @@
 // What softib-sm and softib-am, the managers that run as programs on a port, share: the command
 // line, and the loop that waits for MADs, timeouts and signals.
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <cstdio>
+#include <expected>
 #include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
 
+#include "core/base/ids.h"
 #include "umad/port.h"
 
 namespace softib::app {
@@ -77,7 +82,6 @@ class PortProgram {
 
   protected:
     umad::Port& port() const { return port_; }
-    const char* name() const { return name_; }
 
   private:
     /// Handles the MADs that have arrived and the timeouts that are due.
@@ -93,5 +97,31 @@ class PortProgram {
     umad::Port& port_;
     int signal_fd_ = -1;
 };
+
+/// What main() of such a program does, from its command line to its exit status. `Program` is
+/// constructed from options and a port; `parse(argc, argv, options)` reads its command line;
+/// `prepare(port)` makes the opened port fit for it, and returns what prevents that.
+template <typename Program, typename Options>
+int run_on_port(const PortCommand& command, int argc, char** argv,
+                bool (*parse)(int, char**, Options&),
+                std::expected<void, std::string> (*prepare)(umad::Port&)) {
+    Options options;
+    if (!parse(argc, argv, options)) {
+        return 2;
+    }
+    umad::Port port;
+    auto ready = port.open(options.device, options.port);
+    if (ready) {
+        ready = prepare(port);
+    }
+    if (!ready) {
+        fmt::print(stderr, "{}: {}\n", command.name(), ready.error());
+        return 1;
+    }
+    fmt::print("{} on {}, {}\n", command.name(), port.name(), to_string(port.guid()));
+    std::fflush(stdout);
+    Program(options, port).run();
+    return 0;
+}
 
 }  // namespace softib::app

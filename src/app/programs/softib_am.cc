@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <expected>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,13 @@ std::vector<umad::Agent> agents() {
              .version = wire::kSaClassVersion,
              .methods = {kReport},
              .whole_messages = true}};
+}
+
+std::expected<void, std::string> prepare(umad::Port& port) {
+    if (!port.add_agents(agents())) {
+        return std::unexpected(fmt::format("{} has an aggregation manager already", port.name()));
+    }
+    return {};
 }
 
 class Program : public PortProgram {
@@ -188,21 +196,6 @@ class Program : public PortProgram {
 }  // namespace softib::app
 
 int main(int argc, char** argv) {
-    softib::app::Options options;
-    if (!softib::app::parse(argc, argv, options)) {
-        return 2;
-    }
-    softib::umad::Port port;
-    if (const auto opened = port.open(options.device, options.port); !opened) {
-        fmt::print(stderr, "softib-am: {}\n", opened.error());
-        return 1;
-    }
-    if (!port.add_agents(softib::app::agents())) {
-        fmt::print(stderr, "softib-am: {} has an aggregation manager already\n", port.name());
-        return 1;
-    }
-    fmt::print("softib-am on {}, {}\n", port.name(), softib::to_string(port.guid()));
-    std::fflush(stdout);
-    softib::app::Program(options, port).run();
-    return 0;
+    return softib::app::run_on_port<softib::app::Program>(softib::app::kCommand, argc, argv,
+                                                          softib::app::parse, softib::app::prepare);
 }

@@ -77,10 +77,7 @@ std::vector<umad::Agent> agents() {
             {static_cast<std::uint8_t>(sm::kReplicaClass), 1, {kSet}, sm::kReplicaOui}};
 }
 
-std::expected<void, std::string> open_port(const Options& options, umad::Port& port) {
-    if (auto opened = port.open(options.device, options.port); !opened) {
-        return opened;
-    }
+std::expected<void, std::string> prepare(umad::Port& port) {
     if (!port.add_agents(agents())) {
         return std::unexpected(fmt::format("{} has a subnet manager already", port.name()));
     }
@@ -170,16 +167,6 @@ class Program : public PortProgram {
 }  // namespace softib::app
 
 int main(int argc, char** argv) {
-    softib::app::Options options;
-    if (!softib::app::parse(argc, argv, options)) {
-        return 2;
-    }
-    softib::umad::Port port;
-    if (const auto opened = softib::app::open_port(options, port); !opened) {
-        fmt::print(stderr, "softib-sm: {}\n", opened.error());
-        return 1;
-    }
-    fmt::print("softib-sm on {}, {}\n", port.name(), softib::to_string(port.guid()));
-    softib::app::Program(options, port).run();
-    return 0;
+    return softib::app::run_on_port<softib::app::Program>(softib::app::kCommand, argc, argv,
+                                                          softib::app::parse, softib::app::prepare);
 }

@@ -142,14 +142,25 @@ TEST(SendQueue, ScattersAnyPart) {
     EXPECT_EQ(r.bytes[3], 1);
 }
 
+WorkRequest request_with(std::span<const Sge> sges) {
+    WorkRequest wr;
+    wr.sges = sges;
+    return wr;
+}
+
 TEST(SendQueue, ChecksWhatIsPosted) {
     SendRig r;
     const std::array<Sge, 4> many{};
     const std::array<std::uint8_t, 9> data{};
-    EXPECT_EQ(r.queue.check({.sges = many}), PostError::kInvalid);
-    EXPECT_EQ(r.queue.check({.flags = kSendInline, .inline_data = data}), PostError::kInvalid);
-    EXPECT_EQ(r.queue.check({.opcode = WrOpcode::kRead, .flags = kSendInline}),
-              PostError::kInvalid);
+    EXPECT_EQ(r.queue.check(request_with(many)), PostError::kInvalid);
+    WorkRequest inline_data;
+    inline_data.flags = kSendInline;
+    inline_data.inline_data = data;
+    EXPECT_EQ(r.queue.check(inline_data), PostError::kInvalid);
+    WorkRequest inline_read;
+    inline_read.opcode = WrOpcode::kRead;
+    inline_read.flags = kSendInline;
+    EXPECT_EQ(r.queue.check(inline_read), PostError::kInvalid);
     for (int i = 0; i < 4; ++i) {
         EXPECT_EQ(r.queue.check({}), PostError::kOk);
         r.queue.push({});
@@ -162,8 +173,8 @@ TEST(SendQueue, ChecksWhatIsPosted) {
 TEST(SendQueue, MoreThanTwoGigabytesIsTooLong) {
     SendRig r;
     const std::array<Sge, 2> sges{Sge{0, 1U << 31, 1}, Sge{0, 1, 1}};
-    EXPECT_FALSE(r.queue.push({.sges = std::span(sges).first(1)}).too_long);
-    EXPECT_TRUE(r.queue.push({.sges = sges}).too_long);
+    EXPECT_FALSE(r.queue.push(request_with(std::span(sges).first(1))).too_long);
+    EXPECT_TRUE(r.queue.push(request_with(sges)).too_long);
 }
 
 TEST(Payload, LengthsWithoutBytesCopyAsZeros) {

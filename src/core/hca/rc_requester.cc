@@ -190,7 +190,7 @@ void RcRequester::build(const SendWqe& wqe, Transmit& out) {
     } else {
         build_message(wqe, out);
     }
-    out.headers.xrc_eth.xrcsrq = core_.init.type == QpType::kXrcSend ? wqe.remote_srq.value : 0;
+    out.headers.xrc_eth.xrcsrq = core_.init.type == QpType::kXrcSend ? wqe.remote_srqn : 0;
     set_lengths(out.headers, out.payload.length());
 }
 

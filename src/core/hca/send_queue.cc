@@ -47,7 +47,7 @@ SendWqe& SendQueue::push(const WorkRequest& wr) {
     wqe.imm_or_rkey = wr.imm_or_rkey;
     wqe.remote_addr = wr.remote_addr;
     wqe.rkey = wr.rkey;
-    wqe.remote_srq = wr.remote_srq;
+    wqe.remote_srqn = wr.remote_srqn;
     wqe.compare_add = wr.compare_add;
     wqe.swap = wr.swap;
     std::uint64_t length = 0;
@@ -65,7 +65,7 @@ SendWqe& SendQueue::push(const WorkRequest& wr) {
     wqe.too_long = length > kMessageBytesMax;
     wqe.length = wqe.too_long ? 0 : static_cast<std::uint32_t>(length);
     if (!addresses_.empty()) {
-        addresses_[slot] = {wr.av, wr.remote_qpn, wr.remote_qkey};
+        addresses_[slot] = {wr.av, Qpn{wr.remote_qpn}, QKey{wr.remote_qkey}};
     } else if (wr.opcode == WrOpcode::kBindMw) {
         binds_[slot] = wr.bind;
     }

@@ -25,7 +25,7 @@ struct SendWqe {
     std::uint32_t imm_or_rkey;
     std::uint64_t remote_addr;
     std::uint32_t rkey;
-    SrqId remote_srq{};
+    std::uint32_t remote_srqn;
     std::uint64_t compare_add;
     std::uint64_t swap;
     Psn first_psn{};

@@ -8,6 +8,7 @@
 
 #include "core/base/ids.h"
 #include "core/hca/memory_table.h"
+#include "core/hca/request.h"
 #include "core/hca/vocabulary.h"
 
 namespace softib::hca {
@@ -15,21 +16,14 @@ namespace softib::hca {
 using CqId = Id<struct CqIdTag, std::uint32_t>;
 using SrqId = Id<struct SrqIdTag, std::uint32_t>;
 
-struct WorkRequest {
-    std::uint64_t wr_id = 0;
-    WrOpcode opcode = WrOpcode::kSend;
-    std::uint8_t flags = 0;  ///< SendFlags
-    std::uint32_t imm_or_rkey = 0;
+/// A send request. Immediate data is in host byte order.
+struct WorkRequest : Request {
+    WorkRequest() : Request{} { opcode = WrOpcode::kSend; }
+    explicit WorkRequest(const Request& request) : Request(request) {}
+
     std::span<const Sge> sges{};                  ///< Copied when posted.
     std::span<const std::uint8_t> inline_data{};  ///< With kSendInline, the data instead of `sges`.
-    std::uint64_t remote_addr = 0;
-    std::uint32_t rkey = 0;
-    SrqId remote_srq{};  ///< XRC only.
-    std::uint64_t compare_add = 0;
-    std::uint64_t swap = 0;
-    AddressVector av{};  ///< UD only.
-    Qpn remote_qpn{};    ///< UD only.
-    QKey remote_qkey{};  ///< UD only.
+    AddressVector av{};                           ///< UD only.
     BindRequest bind{};
 };
 

@@ -111,8 +111,9 @@ void TreePort::post_sends(Qpn qpn, Connection& connection) {
         const std::vector<std::uint8_t>& bytes = connection.sends[connection.posted];
         const hca::Sge sge{reinterpret_cast<std::uint64_t>(bytes.data()),
                            static_cast<std::uint32_t>(bytes.size()), config_.lkey};
-        if (hca_.post_send(qpn, {.opcode = hca::WrOpcode::kSend, .sges = std::span(&sge, 1)}) !=
-            hca::PostError::kOk) {
+        hca::WorkRequest send;
+        send.sges = std::span(&sge, 1);
+        if (hca_.post_send(qpn, send) != hca::PostError::kOk) {
             return;
         }
         ++connection.posted;

@@ -22,13 +22,14 @@ struct TwoLevels {
         for (std::uint32_t n = 0; n < kOperations; ++n) {
             for (std::size_t sl = 0; sl < 2; ++sl) {
                 const hca::Sge sge{from.offset(sl, n), kSliceBytes, from.key};
-                ASSERT_EQ(from.hca.post_send(from.qpns[sl], {.wr_id = sl,
-                                                             .opcode = hca::WrOpcode::kWrite,
-                                                             .flags = hca::kSendSignaled,
-                                                             .sges = std::span(&sge, 1),
-                                                             .remote_addr = to.offset(sl, n),
-                                                             .rkey = to.key}),
-                          hca::PostError::kOk);
+                hca::WorkRequest write;
+                write.wr_id = sl;
+                write.opcode = hca::WrOpcode::kWrite;
+                write.flags = hca::kSendSignaled;
+                write.sges = std::span(&sge, 1);
+                write.remote_addr = to.offset(sl, n);
+                write.rkey = to.key;
+                ASSERT_EQ(from.hca.post_send(from.qpns[sl], write), hca::PostError::kOk);
             }
         }
         cluster.fabric->ends().pump(net(), port());

@@ -198,13 +198,14 @@ class Cluster {
         }
         constexpr std::array kOpcodes{hca::WrOpcode::kWrite, hca::WrOpcode::kSend,
                                       hca::WrOpcode::kRead};
-        ASSERT_EQ(host.hca.post_send(host.qpns[k], {.wr_id = n,
-                                                    .opcode = kOpcodes[n % 3],
-                                                    .flags = hca::kSendSignaled,
-                                                    .sges = std::span(&sge, 1),
-                                                    .remote_addr = there,
-                                                    .rkey = peer.key}),
-                  hca::PostError::kOk);
+        hca::WorkRequest wr;
+        wr.wr_id = n;
+        wr.opcode = kOpcodes[n % 3];
+        wr.flags = hca::kSendSignaled;
+        wr.sges = std::span(&sge, 1);
+        wr.remote_addr = there;
+        wr.rkey = peer.key;
+        ASSERT_EQ(host.hca.post_send(host.qpns[k], wr), hca::PostError::kOk);
     }
 };
 

@@ -102,11 +102,11 @@ TransportResult run(hca::QpType type, std::uint32_t slow) {
         connect(hosts[from], here, type, fabric.lid(to), there);
         connect(hosts[to], there, type, fabric.lid(from), here);
         const hca::Sge all{0, kMuch, hosts[from].key};
-        ASSERT_EQ(hosts[from].hca.post_send(here, {.opcode = hca::WrOpcode::kWrite,
-                                                   .sges = std::span(&all, 1),
-                                                   .remote_addr = 0,
-                                                   .rkey = hosts[to].key}),
-                  hca::PostError::kOk);
+        hca::WorkRequest write;
+        write.opcode = hca::WrOpcode::kWrite;
+        write.sges = std::span(&all, 1);
+        write.rkey = hosts[to].key;
+        ASSERT_EQ(hosts[from].hca.post_send(here, write), hca::PostError::kOk);
         fabric.ends().pump(net, fabric.port(from));
     };
     start(kVictim, kVictimTo, slow != 0);

@@ -71,28 +71,20 @@ bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
     const live::Arena& arena = process_.arena;
     const live::SendRing& ring = record(queue_pair).sq;
     const live::PostedSend& posted = *live::send_slot(arena, ring, at);
-    hca::WorkRequest wr{.wr_id = at,
-                        .opcode = posted.opcode,
-                        .flags = posted.flags,
-                        .imm_or_rkey = hca::carries_immediate(posted.opcode)
-                                           ? __builtin_bswap32(posted.imm_or_rkey)
-                                           : posted.imm_or_rkey,
-                        .remote_addr = posted.remote_addr,
-                        .rkey = posted.rkey,
-                        .remote_srq = hca::SrqId{posted.remote_srqn},
-                        .compare_add = posted.compare_add,
-                        .swap = posted.swap,
-                        .av = posted.to,
-                        .remote_qpn = Qpn{posted.remote_qpn},
-                        .remote_qkey = QKey{posted.remote_qkey}};
-    if ((posted.flags & hca::kSendInline) != 0) {
+    hca::WorkRequest wr(posted);
+    wr.wr_id = at;
+    if (hca::carries_immediate(wr.opcode)) {
+        wr.imm_or_rkey = __builtin_bswap32(wr.imm_or_rkey);
+    }
+    wr.av = posted.to;
+    if ((wr.flags & hca::kSendInline) != 0) {
         const std::uint32_t room =
-            posted.opcode == live::WrOpcode::kAtomicWrite ? hca::kAtomicBytes : ring.inline_max;
+            wr.opcode == live::WrOpcode::kAtomicWrite ? hca::kAtomicBytes : ring.inline_max;
         wr.inline_data = {posted.inline_data(), std::min(posted.inline_bytes, room)};
     } else {
         wr.sges = {posted.sges(), std::min<std::uint32_t>(posted.num_sge, ring.sges_max)};
     }
-    if (posted.opcode == live::WrOpcode::kBindMw) {
+    if (wr.opcode == live::WrOpcode::kBindMw) {
         wr.bind = {.mw_key = posted.bind.new_rkey,
                    .new_key = posted.bind.new_rkey,
                    .mr_lkey = posted.bind.mr_index,
@@ -100,9 +92,9 @@ bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
                    .addr = posted.bind.address,
                    .length = posted.bind.length};
     }
-    if (record(queue_pair).type == QpType::kUd && is_multicast(posted.to.dlid)) {
+    if (record(queue_pair).type == QpType::kUd && is_multicast(wr.av.dlid)) {
         wire::PacketHeaders headers;
-        headers.lrh.dlid = posted.to.dlid;
+        headers.lrh.dlid = wr.av.dlid;
         before_packet(ports_[queue_pair.hca], headers);  // Listeners at this HCA get it at once.
     }
     switch (hcas_[queue_pair.hca]->post_send(queue_pair.qpn, wr)) {
@@ -118,7 +110,7 @@ bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
              {.wr_id = at,
               .qpn = queue_pair.qpn,
               .status = hca::WcStatus::kLocQpOpErr,
-              .opcode = hca::completion_opcode(posted.opcode)},
+              .opcode = hca::completion_opcode(wr.opcode)},
              true);
     hca::QpAttr to_error;
     to_error.state = QpState::kErr;

@@ -51,17 +51,7 @@ int PacketQp::post_locked(const WorkRequest& wr) {
     SendRing& ring = shared_->sq;
     const std::uint32_t at = ring.tail.load(std::memory_order_relaxed);
     PostedSend& posted = *send_slot(process_->arena, ring, at);
-    posted.wr_id = wr.wr_id;
-    posted.opcode = wr.opcode;
-    posted.flags = wr.flags;
-    posted.imm_or_rkey = wr.imm_or_rkey;
-    posted.rkey = wr.rkey;
-    posted.remote_addr = wr.remote_addr;
-    posted.compare_add = wr.compare_add;
-    posted.swap = wr.swap;
-    posted.remote_srqn = wr.remote_srqn;
-    posted.remote_qpn = wr.remote_qpn;
-    posted.remote_qkey = wr.remote_qkey;
+    static_cast<hca::Request&>(posted) = wr;
     if (wr.ah != nullptr) {
         posted.to = wr.ah->to;
     }

@@ -18,21 +18,9 @@
 namespace softib::live {
 
 /// A send request in the ring of a queue pair. Its Sges follow it, or with kSendInline its data.
-struct PostedSend {
-    std::uint64_t wr_id;
-    WrOpcode opcode;
-    std::uint8_t flags;  ///< SendFlags
-    std::uint16_t num_sge;
+struct PostedSend : hca::Request {
+    std::uint32_t num_sge;
     std::uint32_t inline_bytes;
-    std::uint32_t imm_or_rkey;
-    std::uint32_t rkey;
-    std::uint64_t remote_addr;
-    std::uint64_t compare_add;
-    std::uint64_t swap;
-    std::uint32_t remote_srqn;
-    std::uint32_t remote_qpn;
-    std::uint32_t remote_qkey;
-    std::uint32_t reserved;
     AddressVector to;
     BindInfo bind;
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/hca/request.h"
 #include "core/hca/vocabulary.h"
 #include "runtime/shm/arena.h"
 
@@ -41,23 +42,12 @@ struct BindInfo {
     std::uint64_t length;
 };
 
-/// A send request.
-struct WorkRequest {
-    std::uint64_t wr_id;
-    WrOpcode opcode;
-    std::uint8_t flags;  ///< SendFlags
-    std::uint16_t num_sge;
-    std::uint32_t imm_or_rkey;
+/// A send request. Immediate data is in network byte order.
+struct WorkRequest : hca::Request {
+    std::uint32_t num_sge;
     const Sge* sges;
-    std::uint64_t remote_addr;
-    std::uint32_t rkey;
-    std::uint32_t remote_srqn;  ///< XRC
-    std::uint64_t compare_add;
-    std::uint64_t swap;
-    AddressHandle* ah;  ///< UD
-    std::uint32_t remote_qpn;
-    std::uint32_t remote_qkey;
-    const BindInfo* bind;
+    AddressHandle* ah;     ///< UD only.
+    const BindInfo* bind;  ///< kBindMw only.
 };
 
 }  // namespace softib::live
