@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "parallel/for_each.h"
+#include "plan/train/basis.h"
 #include "plan/train/fabric_communication.h"
 
 namespace softib::answer {
@@ -48,12 +49,14 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
     if (!step) {
         return std::unexpected(step.error());
     }
+    std::vector<std::string> notes = basis_of(job->model, job->cluster, question.network);
     return TimedStep{.report = {.model = std::move(job->model),
                                 .cluster = std::move(job->cluster),
                                 .mapping = job->mapping,
                                 .step = *std::move(step),
                                 .tokens = question.tokens,
-                                .network = question.network},
+                                .network = question.network,
+                                .notes = std::move(notes)},
                      .network = *std::move(network)};
 }
 
@@ -79,12 +82,14 @@ std::expected<SearchReport, std::string> search(const TrainQuestion& question,
     if (result->best.empty() && !result->stopped) {
         return std::unexpected(plan::why_nothing(*job, result->mappings));
     }
+    std::vector<std::string> notes = basis_of(job->model, job->cluster, question.network);
     return SearchReport{.model = std::move(job->model),
                         .cluster = std::move(job->cluster),
                         .gpus = job->mapping.gpus,
                         .network = question.network,
                         .seconds = took.count(),
-                        .result = *std::move(result)};
+                        .result = *std::move(result),
+                        .notes = std::move(notes)};
 }
 
 }  // namespace softib::answer

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "plan/train/communication.h"
 #include "plan/train/search.h"
@@ -23,8 +24,9 @@ struct StepReport {
     plan::Cluster cluster = {};
     plan::Mapping mapping = {};
     plan::Step step = {};
-    double tokens = 0;         ///< Tokens to train on; 0: the user did not say.
-    std::string network = {};  ///< How exchanges were timed: "flow".
+    double tokens = 0;                    ///< Tokens to train on; 0: the user did not say.
+    std::string network = {};             ///< How exchanges were timed: "flow".
+    std::vector<std::string> notes = {};  ///< What the answer stands on (plan/train/basis.h).
 };
 
 /// The step of a job, and the network that timed its exchanges.
@@ -41,6 +43,7 @@ struct SearchReport {
     std::string network = {};  ///< How exchanges of the best mappings were timed: "flow".
     double seconds = 0;        ///< Time that the search took.
     plan::SearchResult result = {};
+    std::vector<std::string> notes = {};  ///< What the answer stands on.
 };
 
 /// Times the step that a question asks for. The error says what the user can change.

@@ -103,7 +103,8 @@ std::string to_json(const StepReport& report) {
                  {"bubble_share", step.bubble_share},
                  {"parts_s", parts_json(step.parts)},
                  {"bytes_per_gpu", bytes_json(step)},
-                 {"memory_bytes", memory_json(step.memory)}};
+                 {"memory_bytes", memory_json(step.memory)},
+                 {"notes", report.notes}};
     if (report.tokens > 0) {
         const plan::TrainingRun run = plan::run_for(step, report.mapping, report.tokens);
         json["training"] = {
@@ -132,7 +133,8 @@ std::string to_json(const SearchReport& report) {
                       {"refined", result.refined},
                       {"open", result.open},
                       {"stopped", result.stopped},
-                      {"best", best}});
+                      {"best", best},
+                      {"notes", report.notes}});
 }
 
 std::string models_json() {

@@ -56,6 +56,25 @@ class Plan(CliCase):
         self.assertIn("<svg", text)
         self.assertNotIn("src=", text)
 
+    def test_a_link_that_pcie_slows_down_is_named_with_its_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            own = pathlib.Path(folder) / "own.toml"
+            own.write_text('base = "hgx-b200:2"\n[fabric]\ngeneration = "XDR"\n')
+            key = "say how fast PCIe is by the key gbs in [pcie]"
+            self.assertIn(key, self.ok("plan", "show", str(own)))
+            for words in (("show", str(own)),
+                          ("collective", "--cluster", str(own), "--sizes", "8"),
+                          ("compare", "kv-cache", "--cluster", str(own), "--size", "1MB"),
+                          ("train", "--model", "llama3.1-8b", "--cluster", str(own)),
+                          ("search", "--model", "llama3.1-8b", "--cluster", str(own), "--tp", "8",
+                           "--cp", "1")):
+                self.assertIn(key, " ".join(self.json("plan", *words)["notes"]), words)
+
+    def test_a_kv_cache_has_the_size_that_was_said(self):
+        seconds = [self.json("plan", "compare", "kv-cache", *SMALL, "--size", size)["rows"][0]
+                   ["values"]["seconds"] for size in ("1GB", "4GB")]
+        self.assertAlmostEqual(seconds[1] / seconds[0], 4, 2)
+
     def test_more_rails_move_a_kv_cache_faster(self):
         rows = self.json("plan", "compare", "kv-cache", *SMALL)["rows"]
         seconds = [row["values"]["seconds"] for row in rows]
@@ -63,17 +82,22 @@ class Plan(CliCase):
         self.assertEqual(seconds, sorted(seconds, reverse=True))
 
     def test_every_comparison_prints_a_table_and_writes_a_page(self):
-        small = ("--cluster", "hgx-h200", "--nodes", "4", "--size", "16MB")
+        small = ("--cluster", "hgx-h200", "--size", "16MB")
+        # A spine matters only where nodes are at several leaf switches.
+        refused = self.refused("plan", "compare", "failed-spine", *small, "--nodes", "4", status=2)
+        self.assertIn("take at least --nodes 34", refused)
         for what, rows in (("oversubscription", 4), ("topology", 7), ("generation", 5),
                            ("link-layer", 8), ("sharp", 6), ("failed-spine", 3), ("kv-cache", 4)):
+            nodes = ("--nodes", "34") if what == "failed-spine" else ("--nodes", "4")
+            words = (*small, *nodes)
             with self.subTest(what), tempfile.TemporaryDirectory() as folder:
                 page = pathlib.Path(folder) / "page.html"
-                said = self.json("plan", "compare", what, *small, "--html", str(page))
+                said = self.json("plan", "compare", what, *words, "--html", str(page))
                 self.assertEqual(len(said["rows"]), rows)
                 self.assertTrue(said["rows"][0]["values"], said["rows"][0]["note"])
                 self.assertIn("<table>", page.read_text())
                 self.assertIn("<svg", page.read_text())
-                text = self.ok("plan", "compare", what, *small)
+                text = self.ok("plan", "compare", what, *words)
                 self.assertIn(said["title"], text)
                 self.assertIn(said["rows"][-1]["name"], text)
 

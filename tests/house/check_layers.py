@@ -61,7 +61,7 @@ ALLOWED = {
                       "spec"],
     "spec/train": ["core/base", "plan", "spec", "spec/cluster", "spec/model", "spec/scenario"],
     # Answers of the planner, computed and as JSON.
-    "answer": ["parallel", "plan", "spec/train"],
+    "answer": ["core/base", "parallel", "plan", "spec/train"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. The last two do not
     # include each other.
@@ -122,7 +122,8 @@ RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "
 SYSTEM = RUNTIME + [
     "parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
     "answer", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp",
-    "abi/sysfs", "abi/rspreload", "abi/nccl", "umad", "telemetry", "telemetry/export", "telemetry/mad", "telemetry/store",
+    "abi/sysfs", "abi/rspreload", "abi/nccl", "umad", "telemetry", "telemetry/export",
+    "telemetry/mad", "telemetry/store",
     "server"] + APP
 
 # Where third-party headers may appear.

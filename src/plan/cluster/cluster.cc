@@ -59,11 +59,13 @@ double wire_efficiency(LinkLayer layer, std::uint16_t mtu) {
     return mtu / (mtu + headers);
 }
 
-double Cluster::nic_bytes_per_s() const {
+double Cluster::link_bytes_per_s() const {
     const std::uint32_t block_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
-    return std::min(
-        64e12 / block_ps * fabric.speed_factor * wire_efficiency(fabric.link_layer, fabric.mtu),
-        pcie.bytes_per_s);
+    return 64e12 / block_ps * fabric.speed_factor * wire_efficiency(fabric.link_layer, fabric.mtu);
+}
+
+double Cluster::nic_bytes_per_s() const {
+    return std::min(link_bytes_per_s(), pcie.bytes_per_s);
 }
 
 Cluster with_nodes(Cluster cluster, std::uint32_t nodes) {
@@ -79,6 +81,21 @@ Cluster with_nodes(Cluster cluster, std::uint32_t nodes) {
         }
     }
     return cluster;
+}
+
+std::vector<std::string> notes_of(const Cluster& cluster) {
+    std::vector<std::string> notes;
+    const double pcie = cluster.pcie.bytes_per_s;
+    if (const double link = cluster.link_bytes_per_s(); pcie < link) {
+        notes.push_back(fmt::format(
+            "PCIe limits each NIC of {} to {:.1f} GB/s, and its {} link could take {:.1f}: say how "
+            "fast PCIe is by the key gbs in [pcie]",
+            cluster.name, pcie / 1e9,
+            cluster.fabric.speed_factor > 1 ? "GDR"
+                                            : topo::link_speed(cluster.fabric.spec.generation).name,
+            link / 1e9));
+    }
+    return notes;
 }
 
 std::optional<std::string> find_fault(const Cluster& cluster) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/topo/fabric.h"
 
@@ -97,8 +98,9 @@ struct Cluster {
     std::uint32_t domain_gpus() const {
         return nvlink.domain_gpus < gpus() ? nvlink.domain_gpus : gpus();
     }
-    /// Returns the rate of data, without headers, that one NIC sends: that of its link, or of PCIe
-    /// if that is less.
+    /// Returns the rate of data, without headers, of the link of one NIC.
+    double link_bytes_per_s() const;
+    /// Returns the rate of data that one NIC sends: that of its link, or of PCIe if that is less.
     double nic_bytes_per_s() const;
     /// Returns a GPU's share of the data rate of all NICs of its node.
     double fabric_bytes_per_gpu_s() const {
@@ -116,5 +118,9 @@ Cluster with_nodes(Cluster cluster, std::uint32_t nodes);
 /// Returns what is wrong with a cluster: a number that is 0, or an NVLink domain that is neither a
 /// part nor a multiple of a node; std::nullopt if nothing is.
 std::optional<std::string> find_fault(const Cluster& cluster);
+
+/// Returns sentences about what limits a cluster and may surprise its author, with the key of a
+/// cluster's file that changes it: PCIe that is slower than the link of its NIC.
+std::vector<std::string> notes_of(const Cluster& cluster);
 
 }  // namespace softib::plan

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/cluster/presets.h"
+#include "plan/cluster/prices.h"
 
 namespace softib::plan {
 namespace {
@@ -84,6 +87,37 @@ TEST(Cluster, NodesOfOnePodDoNotMeetTheCores) {
     for (const topo::Node& node : fabric->nodes) {
         EXPECT_LT(node.level, 2U);
     }
+}
+
+TEST(Cluster, PcieThatIsSlowerThanTheLinkIsNamedWithItsKey) {
+    for (const Preset& preset : presets()) {
+        EXPECT_TRUE(notes_of(*find_preset(preset.name)).empty()) << preset.name;
+    }
+    Cluster cluster = *find_preset("hgx-b200:4");
+    cluster.fabric.spec.generation = topo::Generation::kXdr;
+    const auto notes = notes_of(cluster);
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_TRUE(notes[0].contains("PCIe limits each NIC of hgx-b200:4 to 55.0 GB/s")) << notes[0];
+    EXPECT_TRUE(notes[0].contains("the key gbs in [pcie]"));
+    cluster.pcie.bytes_per_s = 110e9;
+    EXPECT_TRUE(notes_of(cluster).empty());
+}
+
+TEST(Prices, ANodeCostsItsGpus) {
+    const auto nodes_usd = [](const char* preset, const Prices& prices) {
+        const Cluster cluster = *find_preset(preset);
+        const auto report = topo::make_report(*topo::generate(cluster.fabric.spec));
+        return make_bill(cluster, report, prices).nodes_usd;
+    };
+    const Range eight = nodes_usd("hgx-b200:4", default_prices());
+    EXPECT_EQ(eight, (Range{1e6, 1.8e6})) << "4 nodes of 8 GPUs";
+    const Range four = nodes_usd("nvl72-xdr:1", default_prices());
+    EXPECT_EQ(four, (Range{72 * 31'250.0, 72 * 56'250.0})) << "18 nodes of 4 GPUs";
+    // A price of a whole node replaces that of its GPUs.
+    Prices own = default_prices();
+    std::ranges::find(own, "node", &Price::name)->low = 100'000;
+    std::ranges::find(own, "node", &Price::name)->high = 200'000;
+    EXPECT_EQ(nodes_usd("nvl72-xdr:1", own), (Range{1.8e6, 3.6e6}));
 }
 
 }  // namespace

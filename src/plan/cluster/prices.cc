@@ -53,7 +53,8 @@ Prices default_prices() {
         {"cable_multi_mode", 1'200, 2'400, "two transceivers and fibre; " + std::string(kReseller)},
         {"cable_single_mode", 1'600, 3'200,
          "two transceivers and fibre; " + std::string(kReseller)},
-        {"node", 250'000, 450'000, "8 GPUs with their server; " + std::string(kReseller)},
+        {"gpu", 31'250, 56'250, "an eighth of a server with 8 GPUs; " + std::string(kReseller)},
+        {"node", 0, 0, "none: a node costs its GPUs"},
         {"switch_port_w", 12, 27, "Quantum-2 QM9700: 747 W with copper to 1,720 W at most"},
         {"nic_w", 17, 26, kSheet},
         {"transceiver_w", 8, 17, kSheet}};
@@ -77,7 +78,10 @@ Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices&
             transceivers += 2.0 * cable.count;
         }
     }
-    add_line(bill, "nodes", cluster.nodes(), find_price(prices, "node"), bill.nodes_usd);
+    const Range node = find_price(prices, "node");
+    add_line(bill, fmt::format("nodes of {} GPUs", cluster.gpus_per_node), cluster.nodes(),
+             node != Range{} ? node : find_price(prices, "gpu") * cluster.gpus_per_node,
+             bill.nodes_usd);
     bill.network_w += find_price(prices, "switch_port_w") * ports;
     bill.network_w += find_price(prices, "nic_w") * static_cast<double>(report.hcas);
     bill.network_w += find_price(prices, "transceiver_w") * transceivers;

@@ -26,7 +26,8 @@ struct Range {
     friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// The price of one item in US dollars, or its power in watts if the name ends with "_w".
+/// The price of one item in US dollars, or its power in watts if the name ends with "_w". The price
+/// of a node is that of its GPUs ("gpu", with a share of the server) unless "node" is more than 0.
 struct Price {
     std::string name = {};
     double low = 0;

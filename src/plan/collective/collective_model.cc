@@ -193,8 +193,9 @@ std::expected<double, std::string> CollectiveModel::send_between_nodes(std::uint
                                                                        std::uint32_t rails) {
     Flows flows;
     const std::uint32_t nics = cluster_.nics_per_node();
+    const std::uint32_t other = nics * cluster_.domain_nodes();
     for (std::uint32_t rail = 0; rail < std::min(rails, nics); ++rail) {
-        flows.push_back({rail, nics + rail, std::max<std::uint64_t>(bytes / rails, 1), 0});
+        flows.push_back({rail, other + rail, std::max<std::uint64_t>(bytes / rails, 1), 0});
     }
     const auto played = stage_->play(flows);
     if (!played) {

@@ -88,8 +88,8 @@ class CollectiveModel {
     /// this algorithm and size.
     std::expected<Timing, std::string> time(Op op, Algorithm algorithm, std::uint64_t bytes,
                                             std::optional<Protocol> protocol = {});
-    /// Returns the microseconds that a transfer takes from the first node to the second, with the
-    /// same part on each of the first `rails` NICs and without NCCL.
+    /// Returns the microseconds that a transfer takes from the first node to the first one outside
+    /// of its NVLink domain, with the same part on each of the first `rails` NICs and without NCCL.
     std::expected<double, std::string> send_between_nodes(std::uint64_t bytes, std::uint32_t rails);
     /// Returns the GB/s that each NIC has when every domain sends to the one that is half the
     /// number of domains further on, so that all traffic crosses the middle of the fabric.

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/base/nearest.h"
@@ -337,33 +339,115 @@ Comparison compare_sharp(const CompareRequest& request) {
     return result;
 }
 
-Comparison compare_failed_spine(const CompareRequest& request) {
-    std::vector<Variant> variants{{"none", request.cluster}};
-    const auto fabric = topo::generate(request.cluster.fabric.spec);
-    std::vector<net::Failure> failures;
-    for (std::uint32_t i = 0; fabric && i < fabric->nodes.size() && failures.size() < 2; ++i) {
-        const topo::Node& node = fabric->nodes[i];
-        if (node.kind == topo::NodeKind::kSwitch && node.level == 1) {
-            failures.push_back({.what = {.node = i, .port = 0}, .at = 0});
-            variants.push_back(
-                {failures.size() == 1 ? node.name : variants.back().name + ", " + node.name,
-                 request.cluster, failures});
+namespace {
+
+/// Returns whether some rail of a cluster has NICs at several leaf switches, so that traffic
+/// between nodes crosses the switches above.
+bool crosses_leaves(const Cluster& cluster) {
+    const auto fabric = topo::generate(cluster.fabric.spec);
+    if (!fabric) {
+        return false;
+    }
+    for (const topo::Host& host : fabric->hosts) {
+        for (std::size_t rail = 0; rail < host.hcas.size(); ++rail) {
+            const auto leaf_of = [&](const topo::Host& of) {
+                return fabric->node(of.hcas[rail]).ports[1].peer;
+            };
+            if (leaf_of(host) != leaf_of(fabric->hosts.front())) {
+                return true;
+            }
         }
     }
-    Comparison result =
-        compare_variants("Switches above the leaves that have failed", "failed", variants, request);
-    if (failures.empty()) {
-        result.notes.emplace_back("the fabric has no level above its leaves");
-    } else {
-        explain_equal_rows(result, 1, request);
-    }
-    return result;
+    return false;
 }
 
-Comparison compare_kv_cache(const CompareRequest& request) {
-    Comparison result{.title = "KV cache from a prefill node to a decode node",
-                      .first_column = "rails",
-                      .columns = {"seconds", "GB/s", "of the links"}};
+/// Returns whether a leaf switch has fewer cables up without the first switch above than NICs that
+/// send to another leaf while every node sends to the one half of all nodes on.
+bool feels_a_loss(const Cluster& cluster) {
+    const auto fabric = topo::generate(cluster.fabric.spec);
+    if (!fabric) {
+        return false;
+    }
+    const std::vector<topo::Host>& hosts = fabric->hosts;
+    const auto is_spine = [&](topo::NodeIndex node) {
+        return node != topo::kNoNode && fabric->node(node).kind == topo::NodeKind::kSwitch;
+    };
+    std::optional<topo::NodeIndex> lost;
+    std::map<topo::NodeIndex, int> spare;  // Cables up that are left, less NICs that need one.
+    for (std::size_t h = 0; h < hosts.size(); ++h) {
+        const topo::Host& peer = hosts[(h + hosts.size() / 2) % hosts.size()];
+        for (std::size_t rail = 0; rail < hosts[h].hcas.size(); ++rail) {
+            const topo::NodeIndex leaf = fabric->node(hosts[h].hcas[rail]).ports[1].peer;
+            const auto [found, added] = spare.try_emplace(leaf, 0);
+            for (const topo::PortLink& link : fabric->node(leaf).ports) {
+                if (added && is_spine(link.peer)) {
+                    lost = lost.value_or(link.peer);
+                    found->second += link.peer != *lost ? 1 : 0;
+                }
+            }
+            found->second -= fabric->node(peer.hcas[rail]).ports[1].peer != leaf ? 1 : 0;
+        }
+    }
+    return lost && std::ranges::any_of(spare, [](const auto& leaf) { return leaf.second < 0; });
+}
+
+/// Returns a number of nodes, more than the cluster has and if possible the least, at which the
+/// loss of a switch above the leaves slows traffic down; 0 if none was found.
+std::uint32_t least_nodes_that_feel_a_loss(const Cluster& cluster) {
+    constexpr std::uint32_t kNodesMost = 2048;
+    constexpr std::uint32_t kStep = 64;  // From here on, sizes are tried in larger steps.
+    for (std::uint32_t nodes = cluster.nodes() + 1; nodes <= kNodesMost;
+         nodes += nodes < cluster.nodes() + kStep ? 1 : kStep) {
+        if (feels_a_loss(with_nodes(cluster, nodes))) {
+            return nodes;
+        }
+    }
+    return 0;
+}
+
+/// Returns what to do where the loss of a switch above the leaves has no effect.
+std::string how_to_feel_a_loss(const Cluster& cluster) {
+    const std::uint32_t least = least_nodes_that_feel_a_loss(cluster);
+    return least == 0 ? "take a cluster with a tree, as hgx-h200:64"
+                      : fmt::format("take at least --nodes {}", least);
+}
+
+/// Returns why no failure above the leaf switches can have an effect; std::nullopt if one can.
+std::optional<std::string> find_no_spine(const CompareRequest& request) {
+    const Cluster& cluster = request.cluster;
+    const auto fabric = topo::generate(cluster.fabric.spec);
+    if (!fabric || crosses_leaves(cluster)) {
+        const bool any = fabric && std::ranges::any_of(fabric->nodes, [](const topo::Node& node) {
+                             return node.kind == topo::NodeKind::kSwitch && node.level == 1;
+                         });
+        return !fabric || any ? std::nullopt
+                              : std::optional(fmt::format(
+                                    "the fabric of {} ({}) has no switches above its leaves that "
+                                    "could fail; take a cluster with a tree, as hgx-h200:64",
+                                    cluster.name, topo::to_string(cluster.fabric.spec.shape)));
+    }
+    return fmt::format(
+        "the {} nodes of {} meet at leaf switches, rail by rail, so that no switch above them "
+        "carries anything; {}",
+        cluster.nodes(), cluster.name, how_to_feel_a_loss(cluster));
+}
+
+/// Returns the row of a transfer between two nodes of one NVLink domain: the same part on each GPU.
+ComparisonRow nvlink_row(const CompareRequest& request) {
+    const Cluster& cluster = request.cluster;
+    const double rate = nvlink_rate(cluster) * cluster.gpus_per_node;
+    const double seconds =
+        static_cast<double>(request.bytes) / rate + cluster.nvlink.latency_us * 1e-6;
+    const double reached = static_cast<double>(request.bytes) / seconds;
+    return {.name = "NVLink",
+            .values = {seconds, reached / 1e9,
+                       reached / (cluster.nvlink.bytes_per_s * cluster.gpus_per_node)},
+            .note = fmt::format("between nodes of one domain of {} GPUs, on all {} GPUs of a node",
+                                cluster.nvlink.domain_gpus, cluster.gpus_per_node)};
+}
+
+/// Adds a row for 1, 2, 4 ... rails between nodes of different NVLink domains.
+void add_rails(Comparison& result, const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
     CollectiveOptions options;
     options.model = request.model;
@@ -371,7 +455,7 @@ Comparison compare_kv_cache(const CompareRequest& request) {
         CollectiveModel::make(with_nodes(cluster, std::max(2U, cluster.nodes())), options);
     if (!model) {
         result.rows.push_back({.name = cluster.name, .note = model.error()});
-        return result;
+        return;
     }
     for (std::uint32_t rails = 1; rails <= cluster.nics_per_node(); rails *= 2) {
         ComparisonRow row{.name = std::to_string(rails)};
@@ -392,8 +476,53 @@ Comparison compare_kv_cache(const CompareRequest& request) {
         }
         result.rows.push_back(std::move(row));
     }
-    result.notes.push_back(fmt::format("{} by RDMA WRITEs, the same part on each rail of {}",
-                                       show_size(request.bytes), cluster.name));
+}
+
+}  // namespace
+
+Comparison compare_failed_spine(const CompareRequest& request) {
+    std::vector<Variant> variants{{"none", request.cluster}};
+    const auto fabric = topo::generate(request.cluster.fabric.spec);
+    std::vector<net::Failure> failures;
+    for (std::uint32_t i = 0; fabric && i < fabric->nodes.size() && failures.size() < 2; ++i) {
+        const topo::Node& node = fabric->nodes[i];
+        if (node.kind == topo::NodeKind::kSwitch && node.level == 1) {
+            failures.push_back({.what = {.node = i, .port = 0}, .at = 0});
+            variants.push_back(
+                {failures.size() == 1 ? node.name : variants.back().name + ", " + node.name,
+                 request.cluster, failures});
+        }
+    }
+    Comparison result =
+        compare_variants("Switches above the leaves that have failed", "failed", variants, request);
+    if (!feels_a_loss(request.cluster)) {
+        result.notes.push_back(
+            fmt::format("while half of the {} nodes send to the other half, the switches that are "
+                        "left carry it all; to see a loss, {}",
+                        request.cluster.nodes(), how_to_feel_a_loss(request.cluster)));
+    }
+    return result;
+}
+
+Comparison compare_kv_cache(const CompareRequest& request) {
+    Comparison result{.title = "KV cache from a prefill node to a decode node",
+                      .first_column = "rails",
+                      .columns = {"seconds", "GB/s", "of the links"}};
+    const Cluster& cluster = request.cluster;
+    const std::uint32_t domain = cluster.domain_nodes();
+    if (domain > 1) {
+        result.rows.push_back(nvlink_row(request));
+    }
+    if (domain > 1 && cluster.nodes() <= domain) {
+        result.notes.push_back(
+            fmt::format("all {} nodes of {} are in one NVLink domain: a transfer takes no NIC",
+                        cluster.nodes(), cluster.name));
+    } else {
+        add_rails(result, request);
+    }
+    result.notes.push_back(fmt::format("{} by RDMA WRITEs, the same part on each rail of {}{}",
+                                       show_size(request.bytes), cluster.name,
+                                       domain > 1 ? ", between nodes of two NVLink domains" : ""));
     result.notes.emplace_back(
         "Mooncake reports 87 GB/s on 4 rails of 200 Gb/s and 190 GB/s on 8 of 400 Gb/s: an engine "
         "that copies or allocates on the way does not reach the links");
@@ -402,20 +531,32 @@ Comparison compare_kv_cache(const CompareRequest& request) {
 
 std::expected<Comparison, std::string> compare(std::string_view what,
                                                const CompareRequest& request) {
-    constexpr std::array<std::pair<std::string_view, Comparison (*)(const CompareRequest&)>, 7>
-        kAll{{{"oversubscription", compare_oversubscription},
-              {"topology", compare_topology},
-              {"generation", compare_generation},
-              {"link-layer", compare_link_layer},
-              {"sharp", compare_sharp},
-              {"failed-spine", compare_failed_spine},
-              {"kv-cache", compare_kv_cache}}};
+    struct Known {
+        std::string_view name;
+        Comparison (*make)(const CompareRequest&);
+        /// Returns why the rows could not differ; nullptr: they can.
+        std::optional<std::string> (*refuse)(const CompareRequest&) = nullptr;
+    };
+    constexpr Known kAll[] = {{"oversubscription", compare_oversubscription},
+                              {"topology", compare_topology},
+                              {"generation", compare_generation},
+                              {"link-layer", compare_link_layer},
+                              {"sharp", compare_sharp},
+                              {"failed-spine", compare_failed_spine, find_no_spine},
+                              {"kv-cache", compare_kv_cache}};
     std::vector<std::string_view> names;
-    for (const auto& [name, make] : kAll) {
-        if (name == what) {
-            return make(request);
+    for (const Known& known : kAll) {
+        if (known.name == what) {
+            if (auto why = known.refuse != nullptr ? known.refuse(request) : std::nullopt) {
+                return std::unexpected(*std::move(why));
+            }
+            Comparison made = known.make(request);
+            if (what != "generation") {  // Its rows have PCIe that is fast enough.
+                std::ranges::copy(notes_of(request.cluster), std::back_inserter(made.notes));
+            }
+            return made;
         }
-        names.push_back(name);
+        names.push_back(known.name);
     }
     return std::unexpected(unknown_name("comparison", what, names));
 }

@@ -166,6 +166,44 @@ TEST(Comparison, SpinesThatFailNeverHelp) {
     }
 }
 
+TEST(Comparison, FailedSpinesNeedNodesWhoseTrafficCrossesThem) {
+    CompareRequest request = small_request();  // 8 nodes at one leaf switch of 16 ports a rail.
+    const auto refused = compare("failed-spine", request);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_TRUE(refused.error().contains("the 8 nodes of hgx-h200 meet at leaf switches"))
+        << refused.error();
+    EXPECT_TRUE(refused.error().ends_with("take at least --nodes 10")) << refused.error();
+    request.cluster = with_nodes(request.cluster, 10);
+    const auto made = compare("failed-spine", request);
+    ASSERT_TRUE(made.has_value()) << made.error();
+    EXPECT_LT(made->rows[1].values[4], made->rows[0].values[4]) << "half to half";
+    request.cluster = with_nodes(request.cluster, 9);  // One node alone at its leaf switches.
+    const auto little = compare("failed-spine", request);
+    ASSERT_TRUE(little.has_value()) << little.error();
+    EXPECT_TRUE(little->notes.back().ends_with("to see a loss, take at least --nodes 10"));
+    request.cluster.fabric.spec.shape = topo::Shape::kTorus;
+    request.cluster.fabric.spec.radix = 0;
+    const auto torus = compare("failed-spine", request);
+    ASSERT_FALSE(torus.has_value());
+    EXPECT_TRUE(torus.error().contains("no switches above its leaves")) << torus.error();
+}
+
+TEST(Comparison, AKvCacheCrossesTheFabricOnlyBetweenNvlinkDomains) {
+    CompareRequest request;
+    request.cluster = *find_preset("nvl72-xdr:2");
+    request.bytes = 1ULL << 30;
+    const Comparison two = compare_kv_cache(request);
+    ASSERT_EQ(two.rows.size(), 4U);
+    EXPECT_EQ(two.rows[0].name, "NVLink");
+    EXPECT_GT(two.rows[0].values[1], 4 * two.rows[3].values[1]) << "than by all rails";
+    request.cluster = *find_preset("nvl72-xdr:1");
+    const Comparison one = compare_kv_cache(request);
+    ASSERT_EQ(one.rows.size(), 1U);
+    EXPECT_EQ(one.rows[0].values, two.rows[0].values);
+    request.bytes *= 2;
+    EXPECT_NEAR(compare_kv_cache(request).rows[0].values[0] / one.rows[0].values[0], 2, 0.01);
+}
+
 TEST(Comparison, ShapesThatCannotBeBuiltSayWhy) {
     for (const ComparisonRow& row : compare_topology(small_request()).rows) {
         EXPECT_TRUE(!row.values.empty() || !row.note.empty()) << row.name;

@@ -87,6 +87,12 @@ Result check_question(const TrainQuestion& question, TrainAsk ask,
     return {};
 }
 
+std::optional<std::string> asked_for(std::string_view text, const std::string& file) {
+    const auto table = parse_toml(text, file);
+    const toml::node* const ask = table ? table->get("ask") : nullptr;
+    return ask == nullptr ? std::nullopt : text_of(*ask);
+}
+
 std::expected<TrainQuestion, std::string> parse_question(std::string_view text, TrainAsk ask,
                                                          const std::string& file,
                                                          const std::string& folder) {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,6 +76,10 @@ Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::st
 /// key into what the user wrote.
 Result check_question(const TrainQuestion& question, TrainAsk ask,
                       std::string (*shown)(std::string_view key));
+
+/// Returns the value of the key `ask` of a text in TOML; std::nullopt if it has none, or is no
+/// TOML.
+std::optional<std::string> asked_for(std::string_view text, const std::string& file);
 
 /// Reads a question from TOML, whose key `ask` has been read. Names of files are relative to
 /// `folder`. Errors begin with FILE:LINE:COLUMN.

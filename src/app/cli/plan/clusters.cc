@@ -69,11 +69,14 @@ std::string cluster_text(const plan::Cluster& cluster) {
                         cluster.gpu.memory_bytes_per_s / 1e9);
     text += fmt::format("NVLink     {} GPUs a domain, {:.0f} GB/s each{}\n", nvlink.domain_gpus,
                         nvlink.bytes_per_s / 1e9, nvlink.nvls ? ", NVLS" : "");
-    text += fmt::format("NIC        {:.1f} GB/s of data over {} {}{}\n\n",
+    text += fmt::format("NIC        {:.1f} GB/s of data over {} {}{}\n",
                         cluster.nic_bytes_per_s() / 1e9, plan::to_string(cluster.fabric.link_layer),
                         topo::link_speed(cluster.fabric.spec.generation).name,
                         cluster.fabric.sharp ? ", SHARP" : "");
-    return text;
+    for (const std::string& note : plan::notes_of(cluster)) {
+        text += note + "\n";
+    }
+    return text + "\n";
 }
 
 std::string bill_text(const plan::Bill& bill) {
@@ -113,6 +116,7 @@ Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
               {"nvls", cluster.nvlink.nvls}}},
             {"nic_gbs", cluster.nic_bytes_per_s() / 1e9},
             {"link_layer", plan::to_string(cluster.fabric.link_layer)},
+            {"notes", plan::notes_of(cluster)},
             {"cost",
              {{"lines", std::move(lines)},
               {"network_usd", range_json(bill.network_usd)},

@@ -303,6 +303,7 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (rows.empty()) {
         return fail(notes.empty() ? "there is nothing to time" : notes.front());
     }
+    std::ranges::copy(plan::notes_of(*cluster), std::back_inserter(notes));
     if (!exports->empty()) {
         if (rows.size() != 1) {
             return misuse(

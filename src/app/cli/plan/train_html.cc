@@ -114,10 +114,13 @@ std::string to_html(const Report& report) {
     if (const Rows bytes = byte_rows(report); !bytes.empty()) {
         body += "<h2>Communication</h2>\n" +
                 page_table({"dimension", "ranks", "exposed", "NVLink", "fabric"}, bytes) +
-                fmt::format("<p>The {}.</p>\n", escaped(network_text(report.network)));
+                "<p>The bytes are what a GPU sends in a step.</p>\n";
     }
     body +=
         "<h2>Memory of a GPU</h2>\n" + page_table({"part", "GiB"}, memory_rows(report.step.memory));
+    for (const std::string& note : report.notes) {
+        body += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+    }
     return page_head(fmt::format("{} on {} {} of {}", report.model.name, mapping.gpus,
                                  report.cluster.gpu.name, report.cluster.name)) +
            body + kPageFoot;

@@ -23,8 +23,6 @@ Rows part_rows(const plan::Step& step);
 Rows byte_rows(const Report& report);
 /// Returns the parts of a GPU's memory use: name, GiB.
 Rows memory_rows(const plan::MemoryUse& memory);
-/// Returns a sentence about what the bytes count and how exchanges were timed.
-std::string network_text(const std::string& network);
 /// Returns one line with the time of a step, MFU and tokens a second, and a second line with the
 /// days of training if the user has said on how many tokens.
 std::string summary(const Report& report);

@@ -54,6 +54,14 @@ std::uint32_t ranks_of(const plan::Mapping& mapping, plan::Dimension dimension) 
     return mapping.replicas();
 }
 
+std::string notes_text(const std::vector<std::string>& notes) {
+    std::string text = "\n";
+    for (const std::string& note : notes) {
+        text += "- " + note + "\n";
+    }
+    return text;
+}
+
 std::string table_text(const std::vector<std::string>& header, const Rows& rows) {
     Table table(header);
     for (const std::vector<std::string>& row : rows) {
@@ -128,14 +136,6 @@ Rows memory_rows(const plan::MemoryUse& memory) {
                                 memory.capacity / kGiB, memory.stage)}};
 }
 
-std::string network_text(const std::string& network) {
-    const std::string bytes = "bytes are what a GPU sends in a step; exchanges timed ";
-    return bytes + (network == "analytic" ? "by rates and latencies alone"
-                                          : fmt::format("on the {} model of the fabric, all groups "
-                                                        "of a dimension at once",
-                                                        network));
-}
-
 std::string to_text(const Report& report) {
     std::string text = fmt::format(
         "{} ({} parameters) on {} {} of {}\n{}, batch {} of {} tokens\n\n",
@@ -147,9 +147,10 @@ std::string to_text(const Report& report) {
             table_text({"PART OF THE STEP", "TIME", "SHARE"}, part_rows(report.step));
     if (const Rows bytes = byte_rows(report); !bytes.empty()) {
         text += "\n" + table_text({"DIMENSION", "RANKS", "EXPOSED", "NVLINK", "FABRIC"}, bytes) +
-                network_text(report.network) + "\n";
+                "bytes are what a GPU sends in a step\n";
     }
-    return text + "\n" + table_text({"MEMORY OF A GPU", "GIB"}, memory_rows(report.step.memory));
+    return text + "\n" + table_text({"MEMORY OF A GPU", "GIB"}, memory_rows(report.step.memory)) +
+           notes_text(report.notes);
 }
 
 std::string to_text(const Search& search) {
@@ -185,7 +186,7 @@ std::string to_text(const Search& search) {
                    share_text(each.exposed_share),
                    fmt::format("{:.1f} GiB", each.memory_bytes / kGiB)});
     }
-    return text + "\n" + table.text();
+    return text + "\n" + table.text() + notes_text(search.notes);
 }
 
 std::string models_text() {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Questions to the planner as a text in TOML, whose key `ask` says what is asked:
+//
+//   ask = "train"              # or "search"
+//   model = "gpt3-175b"        # keys of spec/train/question.h
+//   cluster = "superpod-h100"
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace softib::answer {
+
+/// Returns the answer in JSON, as the command prints it, or a sentence for the user that says what
+/// is wrong with the question. Returns std::nullopt if the text has no key `ask`, and so is no
+/// question to the planner. Names of files in it are relative to `folder`.
+std::optional<std::expected<std::string, std::string>> ask(std::string_view text,
+                                                           const std::string& folder);
+
+}  // namespace softib::answer
