@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Many coloured cells on a canvas: the strips of tiers, the matrix of cables. Each cell stands for
-// some ports and shows the worst of them, or their average. Once a frame, cells whose ports changed
+// some ports and shows the worst of them, in either direction. Once a frame, cells whose ports changed
 // are drawn again if they look different now, all of one colour together. Arrow keys move from cell
 // to cell, Enter opens a cell, and the cell under the cursor is described in words.
 
@@ -76,33 +76,34 @@ export class CellCanvas {
     this.drawAll();
   }
 
-  /// Returns what an item shows: the value of its worst port or the average, how many ports are
+  /// Returns what an item shows: the value of its worst port, how many ports are
   /// down, and their errors.
   sum(item) {
     const {state, load, wait, errors} = this.model.shown;
     const {mask, model: {peer: peers}} = this;
     const values = this.metric === "wait" ? wait : this.metric === "errors" ? errors : load;
     const {ports, oneEnd} = item;
-    let [worst, total, down, bad] = [0, 0, 0, 0];
+    let [worst, down, bad] = [0, 0, 0];
     let matches = mask === null;
     for (let i = 0; i < ports.length; ++i) {
       const port = ports[i];
       const value = values[port];
       if (state[port] !== ACTIVE) ++down;
       else if (value > worst) worst = value;
-      total += value;
       bad += errors[port];
-      const peer = oneEnd ? -1 : peers[port];
+      const other = peers[port];
+      const isLoad = values === load;  // What the other end sends is what this port receives.
+      if (other >= 0 && (isLoad || !oneEnd) && state[other] === ACTIVE && values[other] > worst) {
+        worst = values[other];
+      }
+      const peer = oneEnd ? -1 : other;
       if (peer >= 0) {
-        if (state[peer] === ACTIVE && values[peer] > worst) worst = values[peer];
         bad += errors[peer];
         matches = matches || mask[peer] === 1;
       }
       matches = matches || mask[port] === 1;
     }
-    const mean = total / item.ports.length;
-    const value = item.average && this.metric !== "errors" ? mean : worst;
-    return {value, worst, down, bad, matches, step: bucket(this.metric, value)};
+    return {value: worst, down, bad, matches, step: bucket(this.metric, worst)};
   }
 
   /// Draws items, except those that look as before. Most are plain squares; those of one colour are
@@ -251,12 +252,16 @@ export class CellCanvas {
       return;
     }
     const {itemOf, isChanged, changed} = this;
-    for (let i = 0; i < ports.length; ++i) {
-      const at = itemOf[ports[i]];
+    const look = (at) => {
       if (at >= 0 && isChanged[at] === 0) {
         isChanged[at] = 1;
         changed.push(at);
       }
+    };
+    for (let i = 0; i < ports.length; ++i) {
+      look(itemOf[ports[i]]);
+      const peer = this.model.peer[ports[i]];
+      if (peer >= 0) look(itemOf[peer]);
     }
     if (this.at >= 0) this.redraw();
     else if (changed.length) this.drawSoon();
@@ -266,8 +271,7 @@ export class CellCanvas {
     const sum = this.sum(item);
     const down = sum.down ? `, ${sum.down} of ${item.ports.length} down` : "";
     const errors = sum.bad ? `, ${short(sum.bad)} errors/s` : "";
-    const most = sum.value === sum.worst ? "" : ` on average, most ${percent(sum.worst)}`;
-    return `${item.name}: ${this.valueText(sum)}${most}${down}${errors}`;
+    return `${item.name}: ${this.valueText(sum)}${down}${errors}`;
   }
 
   hover(event) {

@@ -8,7 +8,7 @@ const LIGHT = ["#e3e9ee", "#cfe5dc", "#b0dacb", "#86cabf", "#5ab3b3", "#3c97aa",
                "#2a5c8c", "#274277", "#241f5c", "#2a0a3d"];
 
 export const METRICS = {
-  load: {name: "Load", help: "of the busier direction, as a part of the cable's speed"},
+  load: {name: "Load", help: "of what ports send, as a part of the cable's speed"},
   wait: {name: "Waiting", help: "part of the time with data but without credits (XmitWait)"},
   errors: {name: "Errors", help: "of all kinds, a second"},
 };

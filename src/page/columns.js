@@ -27,7 +27,7 @@ export function portColumns(model) {
      mark: (p) => stateMark(model, p)},
     {key: "rate", title: "Gb/s", help: "Speed of the cable", width: "76px", number: true,
      value: (p) => model.mbps[p] / 1000, text: (p) => gbps(model.mbps[p])},
-    {key: "load", title: "Load", width: "80px", number: true,
+    {key: "load", title: "Load", help: "Of what the port sends", width: "80px", number: true,
      value: (p) => numbers().load[p] / 10, text: (p) => percent(numbers().load[p])},
     {key: "wait", title: "Waiting", width: "92px", number: true,
      value: (p) => numbers().wait[p] / 10, text: (p) => percent(numbers().wait[p])},

@@ -51,6 +51,24 @@ function testOf(column, operator, text) {
   return operator === "!=" ? (row) => !is(row) : is;
 }
 
+const titleOf = (column) => (column.title || "").toLowerCase().replaceAll(" ", "");
+
+/// Returns the column of a word: by its key, or by its title without blanks.
+function columnOf(columns, name) {
+  const wanted = name.toLowerCase();
+  return columns.find((each) => each.key === wanted) ||
+         columns.find((each) => titleOf(each) === wanted);
+}
+
+/// Returns a filter that these columns have, as an example.
+export function example(columns) {
+  const text = columns.find((each) => !each.number);
+  const number = columns.find((each) => each.key === "rate") || columns.find((each) => each.number);
+  return [columns.some((each) => each.key === "state") ? "state:down" : null,
+          number ? `${number.key}<400` : null, text ? `${text.key}~leaf` : null]
+    .filter(Boolean).join(" ");
+}
+
 /// Returns a function that says whether a row is shown. Throws an Error with a sentence if the
 /// filter is not valid.
 export function compile(text, columns) {
@@ -65,8 +83,8 @@ export function compile(text, columns) {
     const value = raw.replace(/^"|"$/g, "");
     let test;
     const isPort = operator === ":" && /^\d+$/.test(value);  // leaf0:3
-    if (key && !(isPort && !columns.some((each) => each.key === key.toLowerCase()))) {
-      const column = columns.find((each) => each.key === key.toLowerCase());
+    if (key && !(isPort && !columnOf(columns, key))) {
+      const column = columnOf(columns, key);
       if (!column) {
         const near = [...columns].sort((a, b) => distance(key, a.key) - distance(key, b.key))[0];
         throw new Error(`there is no column '${key}'; did you mean '${near.key}'? ` +

@@ -3,7 +3,7 @@
 // text, href, number, width, mark}; rows are numbers or objects, which the columns' functions take.
 
 import {h, onceAFrame, button, announce} from "./dom.js";
-import {compile} from "./filter.js";
+import {compile, example} from "./filter.js";
 import {count} from "./format.js";
 
 const ROW = 30;
@@ -20,7 +20,7 @@ export class Grid {
     this.shown = [];
     this.at = 0;
     this.input = h("input", {type: "search", value: this.settings.filter, spellcheck: false,
-                             placeholder: "Filter, as in  state:down rate<400 name~leaf",
+                             placeholder: `Filter, as in  ${example(columns)}`,
                              "aria-label": `Filter ${title}`, class: "filter",
                              oninput: () => this.setFilter(this.input.value)});
     this.problem = h("p", {class: "problem", role: "alert", hidden: true});
@@ -87,7 +87,7 @@ export class Grid {
     } catch (error) {
       this.problem.textContent = error.message;
       this.problem.hidden = false;
-      return;
+      this.shown = [];  // A filter that is wrong matches nothing.
     }
     const column = this.columns.find((each) => each.key === this.settings.sort);
     if (column) {

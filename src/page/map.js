@@ -147,7 +147,7 @@ export class NodeMap {
       const faint = this.marked && !this.marked.has(port) && !this.marked.has(peer);
       line.setAttribute("opacity", faint ? 0.25 : 1);
       const text = `${model.portName(port)} – ${model.peerName(port)}: ` +
-        (up ? `load ${percent(load[port])}, waiting ${percent(wait[port])}, ` +
+        (up ? `load ${percent(load[port])} and back ${percent(model.received(port))}, waiting ${percent(wait[port])}, ` +
               `${gbps(model.mbps[port])} Gb/s` : stateName(state[port]));
       title.textContent = text;
       element.setAttribute("aria-label", text);

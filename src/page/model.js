@@ -13,7 +13,8 @@ export const SWITCH = 2;
 export const ACTIVE = 4;
 const LOAD_AGAIN_MS = 1000;
 
-/// The values of all ports: state, load and waiting (both per mille), and errors a second.
+/// The values of all ports: state, the load of what the port sends and its waiting (both per mille),
+/// and errors a second.
 class Numbers {
   constructor(ports) {
     this.state = Uint8Array.from(ports.state);
@@ -193,6 +194,9 @@ export class Model extends EventTarget {
   spanText(seconds) {
     return this.isSimulation ? virtualTime(seconds * this.about.virtual_step_ns) : ago(seconds);
   }
+
+  /// Returns the load of what a port receives: what the other end sends.
+  received(port) { return this.peer[port] < 0 ? 0 : this.shown.load[this.peer[port]]; }
 
   // Names and neighbours.
 

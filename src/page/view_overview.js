@@ -27,7 +27,7 @@ function stripLayout(cells) {
     const step = [w + (labelled ? 4 : 2), height + (labelled ? 4 : 2)];
     const items = cells.map((cell, i) => ({
       ...cell, x: (i % perLine) * step[0] + 1, y: Math.floor(i / perLine) * step[1] + 1, w,
-      h: height, oneEnd: true, average: true, label: labelled ? cell.short : undefined}));
+      h: height, oneEnd: true, label: labelled ? cell.short : undefined}));
     return {height: Math.ceil(cells.length / perLine) * step[1] + 4, items};
   };
 }
@@ -177,7 +177,7 @@ function tileTexts(model) {
     [count(hosts), `${count(switches)} switches`, false, "#/table/ports?q=kind:host"],
     [count(cables), down ? `× ${count(down)} down` : "all up", down > 0,
      down ? "#/table/cables?q=state:down" : "#/table/cables"],
-    [short(bytes, "b/s"), "at the hosts, about", false,
+    [short(bytes, "b/s"), "sent by the hosts, about", false,
      "#/table/ports?q=kind:host&sort=load&descending=1"],
     [count(waiting), "ports wait 10 % or more", waiting > 0,
      "#/table/ports?q=wait>=10&sort=wait&descending=1"],
@@ -262,6 +262,8 @@ export function overview(model, {query}) {
     } catch (error) {
       problem.textContent = error.message;
       problem.hidden = false;
+      const none = new Uint8Array(model.portCount);  // A filter that is wrong matches nothing.
+      canvases.forEach((canvas) => { canvas.mask = none; canvas.update(null); });
     }
   };
   const choose = (next) => {
@@ -291,7 +293,7 @@ export function overview(model, {query}) {
     h("div", {class: "bar"}, switcher, filter, scaleBox), problem,
     h("div", {class: "columns"},
       h("div", {class: "main-column"},
-        panel("Tiers, by the average of ports", {}, tiers.map(({nodes, tier}) => h("div",
+        panel("Tiers, by the worst port", {}, tiers.map(({nodes, tier}) => h("div",
           {class: "tier"}, h("h3", {}, tierName(model, tier), " ",
             h("span", {class: "muted"}, count(nodes.length))),
           add(`${tierName(model, tier)}: ${nodes.length}`,

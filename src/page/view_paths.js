@@ -32,7 +32,7 @@ function hopTable(model, path) {
       h("td", {class: "number"}, port < 0 ? "" : percent(wait[port])));
   });
   return h("table", {class: "plain-table hops"},
-    h("thead", {}, h("tr", {}, ["Hop", "Node", "In", "Out", "State", "Load", "Waiting"].map(
+    h("thead", {}, h("tr", {}, ["Hop", "Node", "In", "Out", "State", "Load out", "Waiting"].map(
       (name) => h("th", {scope: "col", class: /Node|State/.test(name) ? "" : "number"}, name)))),
     h("tbody", {}, rows));
 }

@@ -119,33 +119,43 @@ export function portView(model, {name, query}) {
     now.replaceChildren(
       tile("State", up ? "Active" : `× ${stateName(state[port])}`,
            `${model.speed[port]}, ${gbps(model.mbps[port])} Gb/s`, !up),
-      tile("Load", percent(load[port]), "of the busier direction"),
+      tile("Load", percent(load[port]), `sent; ${percent(model.received(port))} received`),
       tile("Sends", rates ? bits(rates.xmit_bytes) : "–",
-           rates ? `${short(rates.xmit_packets)} packets/s` : "in the past: see the plot"),
+           rates ? `${short(rates.xmit_packets)} packets/s` : ""),
       tile("Receives", rates ? bits(rates.rcv_bytes) : "–",
            rates ? `${short(rates.rcv_packets)} packets/s` : ""),
       tile("Waiting", percent(wait[port]), "of the time without credits", wait[port] >= 100),
       tile("Errors", short(errors[port], "/s"), "of all kinds", errors[port] > 0));
     drawControls(model.now.state[port] === ACTIVE);
   };
-  const drawCounters = (all) => counters.replaceChildren(h("table", {class: "plain-table counters"},
-    h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "Counter"),
-                     h("th", {scope: "col", class: "number"}, "Value"))),
-    h("tbody", {}, Object.entries(all).map(([key, value]) => h("tr", {class: value ? "" : "zero"},
-      h("th", {scope: "row"}, key), h("td", {class: "number"}, count(value)))))));
+  // History has the growth of counters, not their values.
+  const drawCounters = (all, past) => counters.replaceChildren(
+    h("table", {class: "plain-table counters"},
+      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "Counter"), h("th",
+        {scope: "col", class: "number"}, past ? `Per second, ${model.timeText(model.shownUs)}`
+                                              : "Value"))),
+      h("tbody", {}, Object.entries(all).map(([key, value]) => h("tr", {class: value ? "" : "zero"},
+        h("th", {scope: "row"}, key),
+        h("td", {class: "number"}, past ? short(value) : count(value)))))));
   let closed = false;
   const look = async () => {
-    const about = await get(`/api/v1/ports/${inPath(name)}`);
-    if (closed) return;
-    drawNow(model.past ? null : about.rates);
-    drawCounters(about.counters);
+    const {past} = model;
+    const about = await get(`/api/v1/ports/${inPath(name)}${past ? `?time=${past}` : ""}`);
+    if (closed || past !== model.past) return;
+    drawNow(past ? {...about.rates, xmit_packets: about.counters.xmit_packets,
+                    rcv_packets: about.counters.rcv_packets} : about.rates);
+    drawCounters(about.counters, past);
   };
   const plot = () => plots.load(model.mbps[port]).catch((error) => {
     plots.element.replaceChildren(h("p", {class: "muted"}, error.message));
   });
   let beats = 0;
   const refresh = () => {
-    look().catch(() => {});
+    look().catch((error) => {
+      if (!closed && model.past) {
+        counters.replaceChildren(h("p", {class: "muted"}, error.message));
+      }
+    });
     if (plots.ring === 0 || beats++ % 10 === 0) plot();
   };
   const choice = h("div", {class: "choice", role: "group", "aria-label": "Time shown"},

@@ -37,7 +37,8 @@ Json port_json(const Snapshot& snapshot, std::uint32_t index) {
               {"rcv_packets", rate.rcv_packets},
               {"wait_share", rate.wait_share},
               {"errors", rate.errors},
-              {"load", load_of(port, rate)}}}};
+              {"load", load_of(port, rate)},
+              {"sent_load", sent_load_of(port, rate)}}}};
 }
 
 Response no_port(std::string_view name) {

@@ -17,6 +17,18 @@ TEST_F(ApiTest, ASnapshotHasAllPortsInColumns) {
     EXPECT_EQ(snapshot["ports"]["state"], (Json{4, 4, 4, 4}));
 }
 
+TEST_F(ApiTest, TheLoadOfAPortIsWhatItSends) {
+    telemetry::Snapshot snapshot = telemetry::test_snapshot(1, 1, inventory_);
+    snapshot.sample.counts[0].xmit_words = 5'000'000'000;  // 160 Gb of 400 in a second.
+    snapshot.sample.counts[2].rcv_words = 5'000'000'000;
+    source_->next = telemetry::Reading{inventory_, snapshot.sample, {}};
+    collector_->step();
+    EXPECT_EQ(json("/api/v1/snapshot")["ports"]["load"], (Json{400, 0, 0, 0}));
+    const Json rates = json("/api/v1/ports/sw0:1")["rates"];
+    EXPECT_FLOAT_EQ(rates["load"].get<float>(), 0.4F);
+    EXPECT_EQ(rates["sent_load"], 0);
+}
+
 TEST_F(ApiTest, ADeltaHasOnlyWhatChanged) {
     DeltaMaker maker;
     EXPECT_EQ(Json::parse(maker.next(*collector_->snapshot()))["ports"]["port"].size(), 4U);

@@ -54,7 +54,7 @@ void add_rates(std::string& out, const Snapshot& snapshot) {
     const auto& states = snapshot.sample.states;
     column(out, "state", states, [&](auto i) { return static_cast<int>(states[i]); });
     const auto& rates = snapshot.rates;
-    column(out, "load", rates, [&](auto i) { return per_mille(load_of(ports[i], rates[i])); });
+    column(out, "load", rates, [&](auto i) { return per_mille(sent_load_of(ports[i], rates[i])); });
     column(out, "wait", rates, [&](auto i) { return per_mille(rates[i].wait_share); });
     column(out, "errors", rates, [&](auto i) { return std::lround(rates[i].errors); });
 }
@@ -64,7 +64,7 @@ void add_rates(std::string& out, const Snapshot& snapshot) {
 PortMark mark_of(const Snapshot& snapshot, std::uint32_t port) {
     const telemetry::PortRate& rate = snapshot.rates[port];
     return {static_cast<std::uint8_t>(snapshot.sample.states[port]),
-            bucket(load_of(snapshot.inventory->ports[port], rate)), bucket(rate.wait_share),
+            bucket(sent_load_of(snapshot.inventory->ports[port], rate)), bucket(rate.wait_share),
             static_cast<std::uint8_t>(rate.errors > 0 ? 1 : 0)};
 }
 
@@ -116,7 +116,7 @@ std::string DeltaMaker::next(const Snapshot& snapshot) {
     column(out, "port", changed, [&](auto i) { return changed[i]; });
     column(out, "state", changed, [&](auto i) { return told_[changed[i]].state; });
     column(out, "load", changed, [&](auto i) {
-        return per_mille(load_of(snapshot.inventory->ports[changed[i]], rates[changed[i]]));
+        return per_mille(sent_load_of(snapshot.inventory->ports[changed[i]], rates[changed[i]]));
     });
     column(out, "wait", changed, [&](auto i) { return per_mille(rates[changed[i]].wait_share); });
     column(out, "errors", changed, [&](auto i) { return std::lround(rates[changed[i]].errors); });

@@ -13,8 +13,8 @@
 
 namespace softib::server {
 
-/// The values of a port that decide whether it has changed. Load and waiting are in buckets: 0 for
-/// none, 1 to 10 for tenths.
+/// The values of a port that decide whether it has changed. Load (of what it sends) and waiting are
+/// in buckets: 0 for none, 1 to 10 for tenths.
 struct PortMark {
     std::uint8_t state = 0;
     std::uint8_t load = 0;

@@ -265,7 +265,8 @@ std::vector<std::string> Call::texts(const char* name) const {
 }
 
 Response Router::handle(const Request& request) const {
-    const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+    const std::string_view given = request.method;
+    const std::string_view method = given == "HEAD" ? "GET" : given;
     const std::vector<std::string_view> all = split_path(request.path);
     std::set<std::string_view> methods;
     for (const Table& table : tables_) {

@@ -20,10 +20,14 @@ std::uint64_t errors_of(const PortCounts& counts) {
     return sum;
 }
 
-float load_of(const Port& port, const PortRate& rate) {
-    const double bits = 8.0 * static_cast<double>(std::max(rate.xmit_bytes, rate.rcv_bytes));
+float sent_load_of(const Port& port, const PortRate& rate) {
+    const double bits = 8.0 * double{rate.xmit_bytes};
     return port.active_mbps == 0 ? 0.0F
                                  : static_cast<float>(bits / (1e6 * double(port.active_mbps)));
+}
+
+float load_of(const Port& port, const PortRate& rate) {
+    return std::max(sent_load_of(port, rate), sent_load_of(port, {.xmit_bytes = rate.rcv_bytes}));
 }
 
 float wait_share(const Port& port, double ticks_per_second) {

@@ -43,6 +43,8 @@ std::uint64_t errors_of(const PortCounts& counts);
 /// Returns the part of the time that a port waited, from the ticks of XmitWait in a second.
 float wait_share(const Port& port, double ticks_per_second);
 
+/// Returns the load of the direction that a port sends in, as a part of its speed.
+float sent_load_of(const Port& port, const PortRate& rate);
 /// Returns the load of a port's busier direction as a part of its speed.
 float load_of(const Port& port, const PortRate& rate);
 

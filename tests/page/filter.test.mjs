@@ -2,7 +2,7 @@
 // The filter language, without a browser.
 import assert from "node:assert/strict";
 import test from "node:test";
-import {compile} from "../../src/page/filter.js";
+import {compile, example} from "../../src/page/filter.js";
 
 const ROWS = [{name: "leaf0:1", state: "Active", rate: 400},
               {name: "leaf1:2", state: "Down", rate: 100},
@@ -33,6 +33,20 @@ for (const [text, expected] of [
 
 test("filter: an unknown column is named, with the nearest", () => {
   assert.throws(() => compile("stat:down", COLUMNS), /no column 'stat'; did you mean 'state'/);
+});
+
+test("filter: a column may be named as its heading is", () => {
+  const columns = [{key: "b", title: "Other end", value: (row) => row}];
+  assert.equal(compile("otherend:x", columns)("x"), true);
+  assert.equal(compile("OtherEnd:x", columns)("y"), false);
+});
+
+test("filter: the example of a table is a filter of that table", () => {
+  for (const columns of [COLUMNS, [{key: "a", title: "One end", value: () => "leaf0:1"}],
+                         [{key: "id", number: true, value: () => 1}]]) {
+    assert.ok(example(columns));
+    assert.doesNotThrow(() => compile(example(columns), columns));
+  }
 });
 
 test("filter: a comparison wants a number", () => {

@@ -263,6 +263,8 @@ test("tables: filters, order, CSV and the length of ports", async () => {
   assert.match(lines[1], /^leaf4:1,h16\/mlx5_0:1,leaf4,switch,\d+,Active,100,/);
   await page.fill(".filter", "stat:down");
   await has(".problem", "did you mean 'state'");
+  await has(".total", "0 of");
+  assert.equal((await page.$$(".grid-row")).length, 0, "a wrong filter matches nothing");
   await page.fill(".filter", "");
   await page.reload();
   await page.waitForSelector("body[data-ready]");
@@ -328,6 +330,16 @@ test("time: the slider shows the whole fabric as it was", async () => {
   await go(page, "#/table/cables?q=state:down");
   await has(".grid-row", "leaf5:5");
   await picture(page, "past-dark");
+  // Nothing that is shown is of today.
+  await go(page, "#/port/leaf5:5");
+  await has(".counters thead", "Per second");
+  const shownThen = await page.evaluate(async () => {
+    const {model} = await import("/page/main.js");
+    return (await fetch(`/api/v1/ports/leaf5:5?time=${model.past}`)).json();
+  });
+  assert.equal(shownThen.time_us, await told("shownUs"));
+  await has(".tile", "× Down");
+  await go(page, "#/table/cables?q=state:down");
   await page.click("button.live");
   await has(".total", "0 of 64");
 });
@@ -426,6 +438,30 @@ test("traffic colours every port of its path, and the plots of each", async (t) 
       await answer(`/api/v1/ports/${name}`, ({rates}) => rates.xmit_bytes > 1e6);
     }
   }
+  // A path's load is of its direction: nearly nothing comes back.
+  await until("loads of one direction", () => page.evaluate(async () => {
+    const {model} = await import("/page/main.js");
+    const [there, back] = ["h0/mlx5_0:1", model.peerName(model.findPort("h0/mlx5_0:1"))]
+      .map((name) => model.shown.load[model.findPort(name)]);
+    return there > 0 && back < there / 4;
+  }));
+  // What three hosts send arrives at two, and is counted once.
+  await until("the traffic, once", async () => {
+    const sent = (await page.evaluate(async () => {
+      const {model} = await import("/page/main.js");
+      let bits = 0;
+      for (let port = 0; port < model.portCount; ++port) {
+        if (model.isHostPort[port]) bits += model.shown.load[port] * model.mbps[port] * 1e3;
+      }
+      return bits;
+    }));
+    const rates = await Promise.all(pairs.map(([from]) =>
+      answer(`/api/v1/ports/${from}/mlx5_0:1`, ({rates: each}) => each)));
+    const real = rates.reduce((sum, each) => sum + 8 * each.xmit_bytes, 0);
+    return Math.abs(sent / real - 1) < 0.4;
+  });
+  await has(".tile", "sent by the hosts");
+  await has("h2", "Tiers, by the worst port");
   fabric.run("link", "down", "leaf6:8");
   await has(".tile", "× 1 down");
   await has(".ranking", "h20");
