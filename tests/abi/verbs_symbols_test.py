@@ -98,6 +98,21 @@ class Facts(unittest.TestCase):
         self.assertLessEqual(set(implemented), {s.name for s in facts() if s.kind != "compat"})
 
 
+    def AVerbIsThreeNamedLines(self):
+        entries = (SOURCE / "entry.h").read_text()
+        declared = set(re.findall(r"^SOFTIB_ENTRY\((\w+)\)", entries, re.M))
+        declared |= set(re.findall(r"^[^#\n]*\bsoftib_(\w+)\(", entries, re.M))
+        self.assertEqual(declared, set(lines_of("implemented.txt")))
+        defined = collections.Counter()
+        for path in SOURCE.glob("*.cc"):
+            text = path.read_text()
+            here = re.findall(r"^\S.*?\bsoftib_(?!stub)(\w+)\([^;]*?\{", text, re.M)
+            if here:
+                self.assertIn('#include "abi/verbs/entry.h"', text, path.name)
+            defined.update(here)
+        self.assertEqual(defined, collections.Counter(declared))
+
+
 class Library(unittest.TestCase):
     def ExportsExactlyTheFacts(self):
         self.assertEqual(set(exports(LIBRARY)), {(s.name, s.version) for s in facts()})

@@ -13,18 +13,7 @@ namespace status = wire::sa_status;
 
 namespace mpr {
 constexpr std::uint64_t kRawTraffic = wire::component(&MultiPathRecord::raw_traffic);
-constexpr std::uint64_t kFlowLabel = wire::component(&MultiPathRecord::flow_label);
-constexpr std::uint64_t kTClass = wire::component(&MultiPathRecord::tclass);
-constexpr std::uint64_t kReversible = wire::component(&MultiPathRecord::reversible);
 constexpr std::uint64_t kNumbPath = wire::component(&MultiPathRecord::numb_path);
-constexpr std::uint64_t kPKey = wire::component(&MultiPathRecord::pkey);
-constexpr std::uint64_t kSl = wire::component(&MultiPathRecord::sl);
-constexpr std::uint64_t kMtu =
-    wire::component(&MultiPathRecord::mtu_selector) | wire::component(&MultiPathRecord::mtu);
-constexpr std::uint64_t kRate =
-    wire::component(&MultiPathRecord::rate_selector) | wire::component(&MultiPathRecord::rate);
-constexpr std::uint64_t kLifeTime = wire::component(&MultiPathRecord::packet_life_time_selector) |
-                                    wire::component(&MultiPathRecord::packet_life_time);
 constexpr std::uint64_t kCounts =
     wire::component(&MultiPathRecord::sgid_count) | wire::component(&MultiPathRecord::dgid_count);
 constexpr std::uint64_t kServiceId = wire::component(&MultiPathRecord::service_id_8msb) |
@@ -34,23 +23,10 @@ constexpr std::uint64_t kServiceId = wire::component(&MultiPathRecord::service_i
 constexpr std::uint32_t kPathsDefault = 127;  // The largest value of NumbPath.
 
 PathWanted wanted_of(const SaQuery& query, const MultiPathRecord& asked) {
-    PathWanted wanted;
-    wanted.mtu = {Quantity::kMtu, query.has(mpr::kMtu), asked.mtu_selector, asked.mtu};
-    wanted.rate = {Quantity::kRate, query.has(mpr::kRate), asked.rate_selector, asked.rate};
-    wanted.life_time = {Quantity::kLifeTime, query.has(mpr::kLifeTime),
-                        asked.packet_life_time_selector, asked.packet_life_time};
-    if (query.has(mpr::kPKey)) {
-        wanted.pkey = asked.pkey;
-    }
-    if (query.has(mpr::kSl)) {
-        wanted.sl = asked.sl;
-    }
-    wanted.reversible = query.has(mpr::kReversible) && asked.reversible;
+    PathWanted wanted = wanted_path(query, asked);
     if (query.has(mpr::kServiceId)) {
         wanted.service_id = std::uint64_t{asked.service_id_8msb} << 56 | asked.service_id_56lsb;
     }
-    wanted.flow_label = query.has(mpr::kFlowLabel) ? asked.flow_label : 0;
-    wanted.tclass = query.has(mpr::kTClass) ? asked.tclass : std::uint8_t{0};
     return wanted;
 }
 

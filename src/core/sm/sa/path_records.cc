@@ -20,40 +20,18 @@ constexpr std::uint64_t kRawTraffic = wire::component(&PathRecord::raw_traffic);
 constexpr std::uint64_t kFlowLabel = wire::component(&PathRecord::flow_label);
 constexpr std::uint64_t kHopLimit = wire::component(&PathRecord::hop_limit);
 constexpr std::uint64_t kTClass = wire::component(&PathRecord::tclass);
-constexpr std::uint64_t kReversible = wire::component(&PathRecord::reversible);
 constexpr std::uint64_t kNumbPath = wire::component(&PathRecord::numb_path);
-constexpr std::uint64_t kPKey = wire::component(&PathRecord::pkey);
-constexpr std::uint64_t kSl = wire::component(&PathRecord::sl);
-constexpr std::uint64_t kMtu =
-    wire::component(&PathRecord::mtu_selector) | wire::component(&PathRecord::mtu);
-constexpr std::uint64_t kRate =
-    wire::component(&PathRecord::rate_selector) | wire::component(&PathRecord::rate);
-constexpr std::uint64_t kLifeTime = wire::component(&PathRecord::packet_life_time_selector) |
-                                    wire::component(&PathRecord::packet_life_time);
 }  // namespace pr
 
 constexpr std::uint8_t kHopLimitMax = 255;
 
 PathWanted wanted_of(const SaQuery& query, const PathRecord& asked) {
-    PathWanted wanted;
-    wanted.mtu = {Quantity::kMtu, query.has(pr::kMtu), asked.mtu_selector, asked.mtu};
-    wanted.rate = {Quantity::kRate, query.has(pr::kRate), asked.rate_selector, asked.rate};
-    wanted.life_time = {Quantity::kLifeTime, query.has(pr::kLifeTime),
-                        asked.packet_life_time_selector, asked.packet_life_time};
-    if (query.has(pr::kPKey)) {
-        wanted.pkey = asked.pkey;
-    }
-    if (query.has(pr::kSl)) {
-        wanted.sl = asked.sl;
-    }
-    wanted.reversible = query.has(pr::kReversible) && asked.reversible;
+    PathWanted wanted = wanted_path(query, asked);
     // SubnAdmGet asks for one path (IBA vol. 1, 15.2.5.16), SubnAdmGetTable for all.
     wanted.paths_max = query.method == wire::Method::kGet ? 1
                        : query.has(pr::kNumbPath)         ? asked.numb_path
                                                           : UINT32_MAX;
     wanted.service_id = query.has(pr::kServiceId) ? asked.service_id : 0;
-    wanted.flow_label = query.has(pr::kFlowLabel) ? asked.flow_label : 0;
-    wanted.tclass = query.has(pr::kTClass) ? asked.tclass : std::uint8_t{0};
     return wanted;
 }
 
