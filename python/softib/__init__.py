@@ -19,8 +19,8 @@ from . import plan
 from ._native import Error, command, version
 from .fabric import Fabric
 from .live import Live, live
-from .simulation import Simulation, simulate
+from .simulation import Simulation, ask, simulate
 
 __version__ = version()
-__all__ = ["Error", "Fabric", "Live", "Simulation", "command", "live", "plan", "simulate",
+__all__ = ["Error", "Fabric", "Live", "Simulation", "ask", "command", "live", "plan", "simulate",
            "version"]

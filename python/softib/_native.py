@@ -45,6 +45,8 @@ def library():
     for name, result, arguments in (
             ("softib_version", text, ()),
             ("softib_open", pointer, (text, text, text, ctypes.c_size_t)),
+            ("softib_ask", pointer, (text, text, text, ctypes.c_size_t)),
+            ("softib_free", None, (pointer,)),
             ("softib_close", None, (pointer,)),
             ("softib_run", ctypes.c_int, (pointer, ctypes.c_uint64, ctypes.c_uint32)),
             ("softib_number", ctypes.c_int, (pointer, text, numbers)),

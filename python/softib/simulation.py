@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Simulations of a fabric in virtual time, by packets or by flows."""
 import ctypes
+import json
 import os
 import sys
 
 import numpy
 
 from . import _native, _toml
+from .plan import Answer
 
 FOREVER = 2**64 - 1
 PS_PER_US = 1_000_000
@@ -15,6 +17,13 @@ STEP_EVENTS = 200_000
 
 def _list(of):
     return [of] if isinstance(of, dict) else list(of or [])
+
+
+def _scenario(fabric, traffic, top, network, hosts, fail, **sections):
+    """Returns a scenario as TOML."""
+    return _toml.document(
+        top, {"fabric": fabric.keys, "network": network, "hosts": hosts or {}, **sections},
+        {"traffic": _list(traffic), "fail": _list(fail)})
 
 
 class Table:
@@ -41,6 +50,8 @@ class Simulation:
 
     traffic, fail: a dictionary or a list of them, with the keys of [[traffic]] and [[fail]].
     network, hosts: the keys of [network] and [hosts]. Other keyword arguments go into [network].
+    A key that would change nothing raises Error, and so does one that makes it another kind of run
+    than one simulation: ask() carries out those.
     """
 
     MESSAGES = ("traffic", "from", "to", "bytes", "started_ps", "delivered_ps", "ended_ps",
@@ -49,10 +60,8 @@ class Simulation:
 
     def __init__(self, fabric, traffic, *, model="packet", seed=1, until=None, hosts=None,
                  fail=None, folder=".", **network):
-        self.scenario = _toml.document(
-            {"model": model, "seed": seed, "until": until},
-            {"fabric": fabric.keys, "network": network, "hosts": hosts or {}},
-            {"traffic": _list(traffic), "fail": _list(fail)})
+        self.scenario = _scenario(fabric, traffic, {"model": model, "seed": seed, "until": until},
+                                  network, hosts, fail)
         self._open(self.scenario, folder)
 
     @classmethod
@@ -183,6 +192,31 @@ def _show(part):
     end = "\n" if part >= 1 else ""
     sys.stderr.write(f"\r[{'#' * filled}{'.' * (width - filled)}] {100 * part:.0f} %{end}")
     sys.stderr.flush()
+
+
+def ask(fabric, traffic, *, model=None, seed=None, until=None, compare=None, whatif=None, vary=None,
+        seeds=None, hosts=None, fail=None, folder=".", **network):
+    """Carries out a run of any kind and returns the answer of `softib sim --json`.
+
+    compare: a list of networks, as ["ib+adaptive", "roce"].
+    whatif: True or the number of draws: the fabric as it is beside the one without what fails.
+    vary, seeds: lists of values by key, and a number of seeds: one simulation for each combination.
+    The rest is that of Simulation; only what is given goes into the scenario.
+    """
+    sections = {"vary": vary or {}}
+    top = {"model": model, "seed": seed, "until": until, "compare": compare, "seeds": seeds}
+    text = _scenario(fabric, traffic, top, network, hosts, fail, **sections)
+    if whatif:
+        text += "[whatif]\n" + ("" if whatif is True else f"seeds = {whatif}\n")
+    native = _native.library()
+    error = ctypes.create_string_buffer(4096)
+    answer = native.softib_ask(text.encode(), os.fspath(folder).encode(), error, len(error))
+    if not answer:
+        raise _native.Error(error.value.decode(errors="replace"))
+    try:
+        return Answer(json.loads(ctypes.string_at(answer)))
+    finally:
+        native.softib_free(answer)
 
 
 def simulate(fabric, traffic, *, progress=True, **keys):

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "plan/units.h"
+
 namespace softib::plan {
 
 namespace {
@@ -18,10 +20,6 @@ constexpr std::size_t kTreesMax = 8;
 
 double part(TimePs time, TimePs duration) {
     return duration == 0 ? 0 : static_cast<double>(time) / static_cast<double>(duration);
-}
-
-std::string counted(std::uint64_t n, std::string_view what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 /// Finds the links and flows that belong to a tree.

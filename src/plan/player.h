@@ -5,6 +5,7 @@
 // the model in steps, so that it can show progress or stop early.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "net/model.h"
@@ -57,6 +58,9 @@ class Player : public net::MessageListener {
     std::uint64_t bytes_planned() const;
     /// Returns the number of messages that were acknowledged or given up.
     std::uint64_t ended() const { return ended_; }
+
+    /// Gives all messages away, after the run.
+    std::vector<MessageRecord> take_messages() { return std::move(messages_); }
 
     PlayerRecords records() const { return {messages_, deliveries_}; }
     /// Replaces the player's messages by those of all players of the run. `all` has the records of

@@ -14,8 +14,8 @@ namespace softib::plan {
 namespace {
 
 constexpr std::array<const char*, kAllPatterns.size()> kPatterns{
-    "permutation", "shift",  "group-shift", "bisection", "incast",
-    "all-to-all",  "random", "hotspot",     "pairs",     "ring"};
+    "permutation", "shift",   "group-shift", "bisection", "incast",         "all-to-all",
+    "random",      "hotspot", "pairs",       "ring",      "sharp-allreduce"};
 
 void shuffle(std::vector<std::uint32_t>& all, Prng& prng) {
     for (std::size_t i = all.size(); i > 1; --i) {
@@ -122,6 +122,29 @@ std::expected<Schedule, std::string> Schedule::make(const Traffic& traffic, std:
     return schedule;
 }
 
+/// Refuses a shift by which every port would send to itself.
+std::expected<void, std::string> Schedule::check_shift() const {
+    std::size_t places = 0;
+    if (traffic_.pattern == Pattern::kShift) {
+        places = among_.size();
+    } else if (traffic_.pattern == Pattern::kGroupShift) {
+        std::vector<std::uint32_t> groups;
+        for (const std::uint32_t end : among_) {
+            groups.push_back(traffic_.group_of[end]);
+        }
+        std::ranges::sort(groups);
+        groups.erase(std::ranges::unique(groups).begin(), groups.end());
+        places = groups.size();
+    }
+    if (places == 0 || traffic_.shift % places != 0) {
+        return {};
+    }
+    return std::unexpected(fmt::format(
+        "a shift of {} among {} {} sends from every host to {}: take a shift from 1 to {}",
+        traffic_.shift, places, traffic_.pattern == Pattern::kShift ? "hosts" : "groups",
+        traffic_.pattern == Pattern::kShift ? "itself" : "its own group", places - 1));
+}
+
 std::expected<void, std::string> Schedule::check(std::uint32_t ends) const {
     if (traffic_.pattern != Pattern::kPairs && among_.size() < 2) {
         return std::unexpected(
@@ -145,6 +168,12 @@ std::expected<void, std::string> Schedule::check(std::uint32_t ends) const {
     if (traffic_.pattern == Pattern::kRing && traffic_.rate != 0) {
         return std::unexpected(
             "in a ring everybody sends when something has come: leave the rate out, or take shift");
+    }
+    if (traffic_.pattern == Pattern::kSharpAllReduce) {
+        return std::unexpected("sharp-allreduce has no messages: it is a run of its own");
+    }
+    if (const auto moved = check_shift(); !moved) {
+        return moved;
     }
     if (traffic_.repetitions == 0 || traffic_.connections == 0) {
         return std::unexpected("repetitions and connections are 1 at least");
@@ -211,6 +240,8 @@ void Schedule::fill() {
             for (const Pair& pair : traffic_.pairs) {
                 add(pair.from, pair.to, pair.bytes);
             }
+            break;
+        case Pattern::kSharpAllReduce:
             break;
     }
 }

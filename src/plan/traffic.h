@@ -30,11 +30,13 @@ enum class Pattern : std::uint8_t {
     kHotspot,      ///< As kRandom, but a part of the messages go to one target.
     kPairs,        ///< The pairs in Traffic::pairs.
     kRing,         ///< Each port sends to the next, again when a message has come: ring all-reduce.
+    /// Switches reduce a vector of each port (SHARP). It has no messages, so no Schedule either.
+    kSharpAllReduce,
 };
 inline constexpr std::array kAllPatterns{
-    Pattern::kPermutation, Pattern::kShift,    Pattern::kGroupShift, Pattern::kBisection,
-    Pattern::kIncast,      Pattern::kAllToAll, Pattern::kRandom,     Pattern::kHotspot,
-    Pattern::kPairs,       Pattern::kRing};
+    Pattern::kPermutation, Pattern::kShift,    Pattern::kGroupShift,    Pattern::kBisection,
+    Pattern::kIncast,      Pattern::kAllToAll, Pattern::kRandom,        Pattern::kHotspot,
+    Pattern::kPairs,       Pattern::kRing,     Pattern::kSharpAllReduce};
 std::optional<Pattern> parse_pattern(std::string_view text);
 const char* to_string(Pattern pattern);
 /// Returns the names of all patterns: "permutation, shift, ...".
@@ -128,6 +130,7 @@ class Schedule {
 
     Schedule(const Traffic& traffic, std::vector<std::uint32_t> among, std::uint64_t seed);
     std::expected<void, std::string> check(std::uint32_t ends) const;
+    std::expected<void, std::string> check_shift() const;
     void add(std::uint32_t end, std::uint32_t partner, std::uint64_t bytes = 0);
     void fill();
     void permute();

@@ -150,6 +150,11 @@ std::string show_rate(double gbps) {
                            : fmt::format("{:.3g} Gb/s", gbps);
 }
 
+std::string counted(std::uint64_t count, std::string_view what) {
+    const char* const plural = what.ends_with("ch") || what.ends_with("s") ? "es" : "s";
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
+}
+
 std::uint32_t block_ps(double bits_per_second) {
     return static_cast<std::uint32_t>(std::llround(64 * 8 * 1e12 / bits_per_second));
 }

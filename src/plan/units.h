@@ -31,6 +31,9 @@ std::string show_size(std::uint64_t bytes);  ///< "2.10 MB"
 std::string show_time(TimePs time);          ///< "41.3 us"
 std::string show_rate(double gbps);          ///< "397.2 Gb/s"
 
+/// Returns a number with a noun, in the plural if need be: "1 host", "2 hosts", "2 switches".
+std::string counted(std::uint64_t count, std::string_view what);
+
 /// Returns the picoseconds that 64 bytes take at this rate.
 std::uint32_t block_ps(double bits_per_second);
 

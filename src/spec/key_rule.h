@@ -29,6 +29,8 @@ struct KeyRule {
     /// "must be ...".
     Result (*set)(Description&, const Value&);
     About about = About::kShape;
+    /// Whether a key that is not about the shape decides something in virtual time too.
+    bool simulated = false;
 };
 
 // The groups of keys, each in the order in which help shows them.

@@ -96,7 +96,8 @@ std::span<const KeyRule> name_keys() {
         {{"from", "FILE", "take the fabric from a file of ibnetdiscover or ibsim"},
          Form::kText,
          set_file<&Description::from>,
-         About::kOther},
+         About::kOther,
+         true},
     };
     return kRules;
 }

@@ -380,13 +380,16 @@ class Simulations(ServeCase):
             self.assertEqual(os.listdir(scratch), ["kept"])
 
     def test_only_one_simulation_is_served(self):
-        for words in (["whatif"], ["--sweep", "x"], ["--traffic", "sharp-allreduce,size=8"],
+        sweep = pathlib.Path(self.scratch, "sweep.toml")
+        sweep.write_text("seeds = 2\n")
+        for words in (["whatif"], ["--sweep", str(sweep)], ["--traffic", "sharp-allreduce,size=8"],
                       ["--compare", "ib,roce"]):
             for flag in (["--serve"], ["--record", "x"]):
                 self.assertIn("one simulation",
                               self.refused("sim", *words, "--hosts", "4", *flag, status=2))
         self.assertIn("--record or --serve",
                       self.refused("sim", "--hosts", "4", "--record-every", "1us", status=2))
+        sweep.unlink()
 
     def test_recordings_that_are_none_are_refused_with_a_sentence(self):
         other = pathlib.Path(self.dir, "other")
@@ -394,10 +397,12 @@ class Simulations(ServeCase):
         self.serve("--recording", str(other))
         self.assertIn("is no recording", self.get("/api/v1/fabric")["trouble"])
         other.unlink()
-        self.assertIn("one thread",
-                      self.refused("sim", "--hosts", "4", "--threads", "2", "--record", "x"))
-        self.assertIn("--record-every",
-                      self.refused("sim", "--hosts", "4", "--record", "x", "--record-every", "0"))
+        self.assertIn("'record' does not go with --threads",
+                      self.refused("sim", "--hosts", "4", "--threads", "2", "--record", "x",
+                                   status=2))
+        self.assertIn("--record-every must be a time",
+                      self.refused("sim", "--hosts", "4", "--record", "x", "--record-every", "0",
+                                   status=2))
 
 
 class Jobs(ServeCase):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """softib sim --traffic sharp-allreduce: what it says of time, rate and bytes."""
 
+import os
 import unittest
 
 from cli_case import CliCase
@@ -10,7 +11,7 @@ from cli_case import CliCase
 class SharpSim(CliCase):
     def sim(self, hosts, radix, size):
         return self.json("sim", "--topology", "fat-tree", "--hosts", str(hosts), "--radix",
-                         str(radix), "--traffic", f"sharp-allreduce,size={size}")
+                         str(radix), "--traffic", f"sharp-allreduce,size={size}")["sharp"]
 
     def test_time_grows_with_the_levels_and_not_with_the_hosts(self):
         small, large, deep = self.sim(32, 16, 8), self.sim(128, 16, 8), self.sim(128, 8, 8)
@@ -31,14 +32,32 @@ class SharpSim(CliCase):
     def test_the_same_twice(self):
         self.assertEqual(self.sim(16, 8, 4096), self.sim(16, 8, 4096))
 
+    def test_its_json_has_the_frame_of_every_simulation(self):
+        flags = ("sim", "--hosts", "4", "--traffic")
+        sharp = self.json(*flags, "sharp-allreduce,size=8")
+        single = self.json(*flags, "shift,size=8")
+        self.assertEqual(set(sharp) - set(single), {"sharp"})
+        self.assertEqual(sharp["traffic"][0]["pattern"], "sharp-allreduce")
+        self.assertEqual(set(sharp["traffic"][0]), set(single["traffic"][0]))
+        self.assertAlmostEqual(sharp["duration_ps"] / 1e6, sharp["sharp"]["time_us"], delta=1e-6)
+
+    def test_a_scenario_has_it_too(self):
+        path = os.path.join(self.scratch, "sharp.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("[fabric]\nhosts = 4\n[[traffic]]\npattern = \"sharp-allreduce\"\n"
+                       "size = 8\n")
+        by_file = self.json("sim", path)
+        by_flags = self.json("sim", "--hosts", "4", "--traffic", "sharp-allreduce,size=8")
+        self.assertEqual(by_file["log_hash"], by_flags["log_hash"])
+
     def test_text_and_what_it_refuses(self):
         base = ("sim", "--hosts", "4", "--traffic")
         self.assertIn("datagrams (LLT)", self.ok(*base, "sharp-allreduce,size=8"))
         self.assertIn("whole elements of 4", self.refused(*base, "sharp-allreduce,size=7"))
         self.assertIn("stands alone", self.refused(*base, "sharp-allreduce", "--traffic", "incast",
                                                    status=2))
-        self.assertIn("needs packets", self.refused(*base, "sharp-allreduce,size=8", "--model",
-                                                    "flow"))
+        self.assertIn("'model' is not for sharp-allreduce",
+                      self.refused(*base, "sharp-allreduce,size=8", "--model", "flow", status=2))
 
 
 if __name__ == "__main__":

@@ -137,8 +137,8 @@ class Sim(CliCase):
     def test_the_flow_model_refuses_what_needs_packets(self):
         for flags in (("--congestion-control",), ("--window", "4"), ("--contexts", "9"),
                       ("--message-rate", "1M"), ("--fail-random", "1@1us")):
-            self.assertIn("the flow model has no ",
-                          self.refused("sim", *TREE, "--model", "flow", *flags))
+            self.assertIn("needs packets, and the flow model has none",
+                          self.refused("sim", *TREE, "--model", "flow", *flags, status=2))
         self.assertEqual(self.refused("sim", "--model", "fluid", status=2),
                          'softib: --model must be packet or flow, not "fluid"')
 

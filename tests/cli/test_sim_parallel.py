@@ -113,10 +113,11 @@ class Parallel(CliCase):
                         sum(each["messages"] for each in damaged["traffic"]))
 
     def test_what_cannot_be_parallel_says_why(self):
-        self.assertIn("over Ethernet; leave --threads and mpirun out",
-                      self.refused("sim", *TREE, "--link-layer", "ethernet", "--threads", "2"))
-        self.assertIn("the flow model runs on one thread",
-                      self.refused("sim", *TREE, "--model", "flow", "--threads", "2"))
+        self.assertIn("'threads' is for InfiniBand: leave it out, it runs on one thread",
+                      self.refused("sim", *TREE, "--link-layer", "ethernet", "--threads", "2",
+                                   status=2))
+        self.assertIn("the flow model has none: it runs on one thread",
+                      self.refused("sim", *TREE, "--model", "flow", "--threads", "2", status=2))
         self.assertIn("with cables that take no time",
                       self.refused("sim", *TREE, "--cable", "0ns", "--threads", "2"))
 

@@ -204,7 +204,9 @@ class Sweep(CliCase):
         self.assertIn("run the sweep first", why(SMALL, "--merge"))
         self.assertIn("say with --db where they may be",
                       why(SMALL, "--db", "/nonexistent/folder/s.db"))
-        self.assertIn("names its scenario as base", why(SMALL, "--html", "x.html", status=2))
+        self.assertIn("'html' is not for a sweep", why(SMALL, "--html", "x.html", status=2))
+        self.assertIn("nothing varies", why("seed = 2\n"))
+        self.assertIn("it names its scenario as base", why(SMALL, "s.toml", status=2))
         self.assertIn("--sweep", self.refused("sim", "--jobs", "2", status=2))
 
 

@@ -57,12 +57,15 @@ ALLOWED = {
     "spec/cluster": ["core/base", "core/topo", "plan", "spec", "spec/scenario"],
     "spec/model": ["core/base", "plan"],
     "spec/trace": ["core/base", "plan"],
-    "spec/scenario": ["core/base", "core/topo", "core/link", "net", "net/sim", "net/flow", "plan",
-                      "spec"],
+    "spec/scenario": ["core/base", "core/topo", "core/link", "core/hca", "net", "net/sim",
+                      "net/flow", "plan", "spec"],
     "spec/train": ["core/base", "plan", "spec", "spec/cluster", "spec/model", "spec/scenario"],
     # Answers of the planner, computed and as JSON.
     "answer": ["core/base", "parallel", "plan", "spec/train"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
+    # Runs of the simulator, for commands and libraries.
+    "run": ["answer", "core/base", "core/topo", "core/hca", "net", "net/sim", "net/sharp",
+            "parallel", "plan", "spec", "spec/scenario"],
     # What processes share; what runs in programs; what runs in the daemon. The last two do not
     # include each other.
     "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
@@ -90,7 +93,7 @@ ALLOWED = {
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
-    "abi/planner": ["core/base", "core/topo", "net", "plan", "spec", "spec/scenario"],
+    "abi/planner": ["core/base", "core/topo", "net", "plan", "run", "spec", "spec/scenario"],
     "abi/sharp": ["core/base", "core/sharp", "runtime/shm", "runtime/direct", "runtime/sharp"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
@@ -100,11 +103,11 @@ ALLOWED = {
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm",
                    "runtime/daemon"],
     "app/cli": ["answer", "core/base", "core/cm", "core/topo", "core/routing", "core/sm",
-                "core/hca", "net", "net/sim", "net/sharp", "parallel", "plan", "spec",
+                "core/hca", "net", "net/sim", "net/sharp", "parallel", "plan", "run", "spec",
                 "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
                 "telemetry", "view", "runtime/shm",
                 "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
-    "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
+    "app/cli/sweep": ["core/base", "plan", "run", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm",
                      "runtime/daemon", "runtime/carrier", "app/fabric", "server", "telemetry",
                      "telemetry/export", "telemetry/mad", "telemetry/store"],
@@ -120,7 +123,7 @@ APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/p
        "app/programs/softib_am.cc", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + [
-    "parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
+    "parallel", "run", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
     "answer", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp",
     "abi/sysfs", "abi/rspreload", "abi/nccl", "umad", "telemetry", "telemetry/export",
     "telemetry/mad", "telemetry/store",
@@ -128,7 +131,7 @@ SYSTEM = RUNTIME + [
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["answer", "view", "server", "spec/trace"] + APP,
+    r"^nlohmann/": ["answer", "run", "view", "server", "spec/trace"] + APP,
     r"^toml\+\+|^toml\.hpp": ["spec", "spec/cluster", "spec/model", "spec/scenario", "spec/train",
                                "telemetry"],
     r"^httplib\.h|^openssl/|^zlib\.h": ["server"],

@@ -40,6 +40,18 @@ for wrong in (lambda: softib.Fabric("fat-treee", hosts=4).report(),
         found["errors"].append("")
     except softib.Error as error:
         found["errors"].append(str(error))
+answer = softib.ask(fabric, traffic, compare=["ib", "roce"], seed=5)
+found["compared"] = [each["name"] for each in answer.variants]
+found["same_as_asked"] = answer.variants[0]["report"]["log_hash"] == twice[0]
+found["points"] = len(softib.ask(fabric, traffic, vary={"hosts": [2, 3]}, seeds=2).points)
+found["cases"] = len(softib.ask(fabric, traffic, whatif=True).cases)
+for wrong in (lambda: softib.Simulation(fabric, dict(traffic, shift=3)),
+              lambda: softib.ask(fabric, traffic, compare=["ib"], link_layer="ethernet")):
+    try:
+        wrong()
+        found["errors"].append("")
+    except softib.Error as error:
+        found["errors"].append(str(error))
 with softib.live(softib.Fabric("single-switch", hosts=2)) as live:
     found["ports"] = live.exec("h1", "ibv_devinfo").count("PORT_ACTIVE")
     found["hosts"] = len(live.status()["hosts"])
@@ -89,6 +101,11 @@ class WheelTest(unittest.TestCase):
         self.assertIn("fat-tree", found["errors"][0])
         self.assertIn("fat-tree", found["errors"][1])
         self.assertIn("superpod-h100", found["errors"][2])
+        self.assertEqual(found["compared"], ["ib", "roce"])
+        self.assertTrue(found["same_as_asked"])
+        self.assertEqual((found["points"], found["cases"]), (4, 1))
+        self.assertIn("'shift' is for the patterns", found["errors"][3])
+        self.assertIn("'link_layer'", found["errors"][4])
         self.assertEqual(found["ports"], 1)
         self.assertEqual(found["hosts"], 2)
         step = json.loads(self.call(command, "plan", "train", "--model", "gpt3-175b", "--cluster",

@@ -5,6 +5,7 @@
 #include <softib/softib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <expected>
@@ -17,6 +18,8 @@
 #include "plan/ends.h"
 #include "plan/player.h"
 #include "plan/results.h"
+#include "run/execute.h"
+#include "run/make.h"
 #include "spec/scenario/model.h"
 #include "spec/scenario/scenario.h"
 
@@ -35,16 +38,15 @@ namespace softib {
 
 namespace {
 
-constexpr char kText[] = "a scenario given as text";  // Instead of a file's name in errors.
-
 std::expected<std::unique_ptr<softib_simulation>, std::string> open_scenario(
     std::string_view text, std::string_view folder) {
-    auto opened = std::make_unique<softib_simulation>();
-    const std::string file =
-        folder.empty() ? std::string(kText) : fmt::format("{}/{}", folder, kText);
-    if (const spec::Result read = spec::parse_scenario(text, file, opened->scenario); !read) {
-        return std::unexpected(read.error());
+    auto run = run::make_run(
+        {.text = std::string(text), .folder = std::string(folder), .one_simulation = true});
+    if (!run) {
+        return std::unexpected(run.error().text);
     }
+    auto opened = std::make_unique<softib_simulation>();
+    opened->scenario = std::move(run->scenario);
     auto experiment = spec::prepare(opened->scenario);
     if (!experiment) {
         return std::unexpected(experiment.error());
@@ -57,6 +59,17 @@ std::expected<std::unique_ptr<softib_simulation>, std::string> open_scenario(
     opened->model = *std::move(model);
     opened->player = std::make_unique<plan::Player>(*opened->model, opened->experiment.schedules);
     return opened;
+}
+
+std::expected<std::string, std::string> ask(std::string_view text, std::string_view folder) {
+    const auto run = run::make_run({.text = std::string(text), .folder = std::string(folder)});
+    if (!run) {
+        return std::unexpected(run.error().text);
+    }
+    run::Watch watch;
+    const auto outcome = run::execute(*run, watch);
+    return outcome ? std::expected<std::string, std::string>(run::to_json(**outcome))
+                   : std::unexpected(outcome.error());
 }
 
 void write_error(std::string_view error, char* to, std::size_t bytes) {
@@ -196,6 +209,24 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
                             error_bytes);
     }
     return nullptr;
+}
+
+char* softib_ask(const char* scenario, const char* folder, char* error, size_t error_bytes) {
+    try {
+        const auto answer = softib::ask(scenario, folder == nullptr ? "" : folder);
+        if (answer) {
+            return strdup(answer->c_str());
+        }
+        softib::write_error(answer.error(), error, error_bytes);
+    } catch (const std::exception& thrown) {
+        softib::write_error(fmt::format("cannot carry out the run: {}", thrown.what()), error,
+                            error_bytes);
+    }
+    return nullptr;
+}
+
+void softib_free(char* answer) {
+    std::free(answer);
 }
 
 void softib_close(softib_simulation* simulation) {

@@ -89,6 +89,33 @@ TEST(PlannerAbi, AFaultIsASentenceAndFitsTheRoomThereIs) {
     EXPECT_EQ(softib_open("[fabric\n", nullptr, nullptr, 0), nullptr);
 }
 
+TEST(PlannerAbi, OpensOneSimulationAndRefusesOtherKindsByName) {
+    char error[512] = "";
+    const std::string compare = std::string("compare = [\"ib\", \"roce\"]\n") + kScenario;
+    EXPECT_EQ(softib_open(compare.c_str(), nullptr, error, sizeof error), nullptr);
+    EXPECT_NE(std::string(error).find("'compare' makes this a comparison"), std::string::npos)
+        << error;
+    const std::string idle = std::string(kScenario) + "target = \"h1\"\n";
+    EXPECT_EQ(softib_open(idle.c_str(), nullptr, error, sizeof error), nullptr);
+    EXPECT_NE(std::string(error).find("'target' is for the patterns"), std::string::npos) << error;
+}
+
+TEST(PlannerAbi, AsksForARunOfAnyKind) {
+    char error[512] = "";
+    const auto ask = [&](const std::string& text) {
+        char* const answer = softib_ask(text.c_str(), nullptr, error, sizeof error);
+        const std::string taken = answer == nullptr ? "" : answer;
+        softib_free(answer);
+        return taken;
+    };
+    EXPECT_NE(ask(kScenario).find("\"busiest_links\""), std::string::npos) << error;
+    EXPECT_NE(ask("compare = \"ib,roce\"\n" + std::string(kScenario)).find("\"variants\""),
+              std::string::npos)
+        << error;
+    EXPECT_EQ(ask("compare = \"ib+ecn=off\"\n"), "");
+    EXPECT_NE(std::string(error).find("'ecn' is for Ethernet"), std::string::npos) << error;
+}
+
 TEST(PlannerAbi, NamesThatNothingHasAreRefused) {
     const Simulation of = open_or_fail(kScenario);
     std::uint64_t value = 7;

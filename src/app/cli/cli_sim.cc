@@ -8,123 +8,87 @@
 
 #include "app/cli/cli_options.h"
 #include "app/cli/commands.h"
+#include "run/options.h"
 #include "spec/scenario/scenario.h"
 
 namespace softib::app {
 namespace {
 
-/// Adds a flag for each key of a scenario. Its value goes to the option of the key's section.
-void add_scenario_flags(CLI::App& app, SimOptions& sim) {
+/// Adds the flag of a key or an option. Its values go to `flags` under `name`.
+void add_flag(CLI::App& app, spec::KeyTexts& flags, const std::string& flag,
+              const std::string& name, std::string_view operand, const std::string& help,
+              std::string_view group, bool repeats) {
+    if (operand.empty()) {
+        app.add_flag_callback(
+               flag, [&flags, name] { flags.emplace_back(name, "true"); }, help)
+            ->group(std::string(group));
+        return;
+    }
+    const auto keep = [&flags, name](const std::vector<std::string>& values) {
+        for (const std::string& value : values) {
+            flags.emplace_back(name, value);
+        }
+    };
+    CLI::Option* const option = app.add_option_function<std::vector<std::string>>(flag, keep, help);
+    option->type_name(std::string(operand))
+        ->group(std::string(group))
+        ->expected(1)
+        ->allow_extra_args(false);
+    if (repeats) {
+        option->take_all();
+    }
+}
+
+/// Adds a flag for each key of a scenario.
+void add_scenario_flags(CLI::App& app, spec::KeyTexts& flags) {
     using Section = spec::ScenarioKey::Section;
     for (const spec::ScenarioKey& key : spec::scenario_keys()) {
-        KeyTexts& keys = key.section == Section::kFail      ? sim.failures
-                         : key.section == Section::kTraffic ? sim.traffic_keys
-                                                            : sim.keys;
         const char* const group = key.section == Section::kFail      ? "Failures"
                                   : key.section == Section::kTraffic ? "Traffic"
                                   : key.section == Section::kHosts   ? "Adapters"
                                                                      : "Simulation";
         if (key.name == "pattern") {
-            app.add_option(
-                   "--traffic", sim.traffics,
-                   "who sends to whom, and its keys: PATTERN,KEY=VALUE,... (repeatable); or "
-                   "sharp-allreduce,size=BYTES: switches reduce")
-                ->type_name("PATTERN")
-                ->group(group);
+            add_flag(app, flags, "--traffic", "traffic", "PATTERN",
+                     "who sends to whom, and its keys: PATTERN,KEY=VALUE,... (repeatable); or "
+                     "sharp-allreduce,size=BYTES: switches reduce",
+                     group, true);
             continue;
         }
-        const std::string flag = spec::flag_name(key.name);
         const std::string help = key.initial.empty()
                                      ? std::string(key.help)
                                      : fmt::format("{} (default: {})", key.help, key.initial);
-        if (key.operand.empty()) {
-            app.add_flag_callback(
-                   flag, [&keys, name = std::string(key.name)] { keys.emplace_back(name, "true"); },
-                   help)
-                ->group(group);
-            continue;
-        }
-        const auto keep = [&keys,
-                           name = std::string(key.name)](const std::vector<std::string>& values) {
-            for (const std::string& value : values) {
-                keys.emplace_back(name, value);
-            }
-        };
-        CLI::Option* const option =
-            app.add_option_function<std::vector<std::string>>(flag, keep, help);
-        option->type_name(std::string(key.operand))->group(group);
-        if (key.section != Section::kFail) {
-            option->expected(1);
+        add_flag(app, flags, spec::flag_name(key.name), std::string(key.name), key.operand, help,
+                 group, key.section == Section::kFail);
+    }
+}
+
+/// Adds a flag for each option of a run.
+void add_run_flags(CLI::App& app, CLI::App& whatif, spec::KeyTexts& flags) {
+    for (const run::Option& option : run::options()) {
+        if (!option.flag.empty()) {
+            CLI::App& command = option.name.starts_with("whatif.") ? whatif : app;
+            add_flag(command, flags, std::string(option.flag), std::string(option.name),
+                     option.operand, std::string(option.help), option.group, option.repeats);
         }
     }
 }
 
-void add_sweep_flags(CLI::App& app, SimOptions& sim) {
-    constexpr char kGroup[] = "Sweeps";
-    CLI::Option* const sweep =
-        app.add_option("--sweep", sim.sweep, "simulate every combination of lists of values (TOML)")
-            ->type_name("FILE")
-            ->group(kGroup);
-    const auto add = [&](CLI::Option* option) { option->group(kGroup)->needs(sweep); };
-    add(app.add_option("--jobs", sim.jobs, "simulations at a time (default: one for each core)")
-            ->type_name("N")
-            ->check(CLI::Range(1, 4096).description("")));
-    add(app.add_option("--db", sim.db, "where results are kept (default: the sweep's name.db)")
-            ->type_name("FILE"));
-    add(app.add_option("--part", sim.part, "only every N-th point, from the I-th on")
-            ->type_name("I/N"));
-    add(app.add_flag("--merge", sim.merge, "only put the results of parts together"));
-}
-
-void add_recording_flags(CLI::App& app, SimOptions& sim) {
-    app.add_option("--record", sim.record,
-                   "write what every port counts, for softib serve --recording")
-        ->type_name("FILE");
-    app.add_option("--record-every", sim.record_every,
-                   "virtual time between two readings of it, or of --serve (default: 100us)")
-        ->type_name("TIME");
-    CLI::Option* const serve = app.add_flag(
-        "--serve", sim.serve, "show it as a web page while it runs and afterwards, until Ctrl-C");
-    app.add_option("--port", sim.port, "the page's port (default: 8080; 0: any that is free)")
-        ->type_name("PORT")
-        ->check(CLI::Range(0, 65535).description(""))
-        ->needs(serve);
-}
-
 Command add_sim(CLI::App& app, Parsed& parsed) {
     SimOptions& sim = parsed.sim;
+    spec::KeyTexts& flags = sim.asked.flags;
     CLI::App* const sub =
         app.add_subcommand("sim", "Simulate traffic on a fabric at packet level, in virtual time");
-    sub->add_option("scenario", sim.scenario, "a scenario (TOML); flags win over it")
+    sub->add_option("scenario", sim.asked.file, "a scenario or a sweep (TOML); flags win over it")
         ->type_name("FILE");
-    add_json(*sub, sim.json);
-    sub->add_option("--csv", sim.csv,
-                    "write all messages, or with --compare a line a network ('-': standard output)")
-        ->type_name("FILE");
-    sub->add_option("--csv-links", sim.csv_links, "write all links")->type_name("FILE");
-    sub->add_option("--export", sim.exports,
-                    "write what end ports sent each other: goal=FILE, chakra=FILE, csv=FILE; "
-                    "repeatable")
-        ->type_name("FORMAT=FILE")
-        ->expected(1)
-        ->take_all();
-    sub->add_option("--html", sim.html, "write a report with plots")->type_name("FILE");
-    add_recording_flags(*sub, sim);
-    sub->add_option("--threads", sim.threads,
-                    "threads of one simulation, which change nothing but its time (default: 1)")
-        ->type_name("N")
-        ->check(CLI::Range(1, 256).description(""));
-    sub->add_flag("--schema", sim.schema, "print the JSON schema of scenarios, for editors");
-    add_scenario_flags(*sub, sim);
-    add_sweep_flags(*sub, sim);
-    add_fabric_flags(*sub, sim.flags);
     CLI::App* const whatif = sub->add_subcommand(
         "whatif", "compare with the fabric that has lost something, and rank what hurts most");
+    add_run_flags(*sub, *whatif, flags);
+    sub->add_flag("--schema", sim.schema, "print the JSON schema of scenarios, for editors")
+        ->group("Output");
+    add_scenario_flags(*sub, flags);
+    add_fabric_flags(*sub, sim.flags);
     whatif->fallthrough();
-    whatif->parse_complete_callback([&sim] { sim.whatif = true; });
-    whatif->add_option("--seeds", sim.seeds, "draws of --fail-random (default: 1)")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1000).description(""));
+    whatif->parse_complete_callback([&flags] { flags.emplace_back("whatif", "true"); });
     return {sub, [&sim] { return cmd_sim(sim); }};
 }
 

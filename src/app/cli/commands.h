@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "run/asked.h"
 #include "spec/description.h"
 
 namespace softib::app {
@@ -217,35 +218,10 @@ struct LogOptions {
 };
 int cmd_log(const LogOptions& options);
 
-/// Keys and values as the command line gives them, in its order.
-using KeyTexts = std::vector<std::pair<std::string, std::string>>;
-
 struct SimOptions {
-    bool whatif = false;
-    std::string scenario;  ///< The file; empty: the flags are the whole scenario.
-    FabricFlags flags;
-    KeyTexts keys;                      ///< Keys of the scenario.
-    std::vector<std::string> traffics;  ///< "incast,size=1MB"
-    KeyTexts traffic_keys;              ///< Keys that apply to every traffic.
-    KeyTexts failures;
-    std::uint32_t seeds = 1;  ///< How many times whatif draws random failures.
-    bool schema = false;      ///< Print the schema of scenarios, and nothing else.
-    bool json = false;
-    std::string csv;
-    std::string csv_links;
-    std::vector<std::string> exports;  ///< FORMAT=FILE
-    std::string html;
-    std::string record;        ///< The file; empty: nothing is recorded.
-    std::string record_every;  ///< Virtual time between readings; empty: the default.
-    bool serve = false;        ///< Show the recording as a web page.
-    std::string port;          ///< The TCP port of the web page; empty: the default.
-    std::uint32_t threads = 1;
-    // The next five are for sweeps; sweep/sweep.h explains them.
-    std::string sweep;  ///< The file; empty: there is one simulation.
-    std::string db;
-    std::string part;  ///< The part of the sweep to simulate: "2/8".
-    std::uint32_t jobs = 0;
-    bool merge = false;
+    run::Asked asked;     ///< The file and all flags, but those of the fabric.
+    FabricFlags flags;    ///< The flags of the fabric.
+    bool schema = false;  ///< Print the schema of scenarios, and nothing else.
 };
 int cmd_sim(const SimOptions& options);
 

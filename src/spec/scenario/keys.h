@@ -11,20 +11,23 @@
 #include <vector>
 
 #include "spec/scenario/scenario.h"
+#include "spec/scenario/serves.h"
 
 namespace softib::spec {
 
 struct ScenarioRule {
-    /// The link layers for which a key has a meaning.
-    enum class Layer : std::uint8_t { kBoth, kInfiniBand, kEthernet };
-
     ScenarioKey key;
     Result (*set)(Scenario&, const std::string&);
-    Layer layer = Layer::kBoth;
+    Serves serves;
 };
 struct TrafficRule {
     ScenarioKey key;
     Result (*set)(TrafficWish&, const std::string&);
+    Serves serves;
+};
+struct FailRule {
+    ScenarioKey key;  ///< Without an operand if it is no flag.
+    Serves serves;
 };
 
 /// Returns the rule of this name, or nullptr.
@@ -39,10 +42,9 @@ const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
 const std::vector<ScenarioRule>& scenario_rules();
 /// Returns the scenario rules of Ethernet switches and of adapters that speak RoCE.
 const std::vector<ScenarioRule>& roce_rules();
-/// Returns the scenario rule of this name, or nullptr.
-const ScenarioRule* find_scenario_rule(std::string_view name);
 /// Sets the variants of a scenario from a text such as "ib,roce+ecmp=spray".
 Result set_compare(Scenario& scenario, const std::string& text);
 const std::vector<TrafficRule>& traffic_rules();
+const std::vector<FailRule>& fail_rules();
 
 }  // namespace softib::spec

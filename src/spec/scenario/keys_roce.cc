@@ -114,18 +114,42 @@ Result set_loss_recovery(Scenario& scenario, const std::string& text) {
     return {};
 }
 
+constexpr char kOfEthernet[] =
+    "add --link-layer ethernet (in a file: link_layer = \"ethernet\" in [fabric]), or --compare "
+    "ib,roce";
+constexpr Serves kEthernet{.kinds = kOfMessages,
+                           .models = kPackets,
+                           .layers = {hca::LinkLayer::kEthernet},
+                           .instead = kOfEthernet};
+
+constexpr Serves with(bool (*acts)(const Scenario&, const TrafficWish*),
+                      std::string_view acts_with) {
+    Serves serves = kEthernet;
+    serves.acts = acts;
+    serves.acts_with = acts_with;
+    return serves;
+}
+constexpr Serves kPauses =
+    with([](const Scenario& s, const TrafficWish*) { return s.roce.links.lossless; }, "pfc = on");
+constexpr Serves kReacts = with(
+    [](const Scenario& s, const TrafficWish*) {
+        return s.roce.hosts.reacts && s.roce.links.ecn.high_blocks != 0;
+    },
+    "dcqcn = on and ecn that is not off");
+constexpr Serves kSelective =
+    with([](const Scenario& s, const TrafficWish*) { return s.roce.hosts.selective; },
+         "loss_recovery = selective");
+
 ScenarioRule of_network(std::string_view name, std::string_view operand, std::string_view help,
-                        std::string_view initial, Result (*set)(Scenario&, const std::string&)) {
-    return {{ScenarioKey::Section::kNetwork, name, operand, help, initial},
-            set,
-            ScenarioRule::Layer::kEthernet};
+                        std::string_view initial, Result (*set)(Scenario&, const std::string&),
+                        const Serves& serves = kEthernet) {
+    return {{ScenarioKey::Section::kNetwork, name, operand, help, initial}, set, serves};
 }
 
 ScenarioRule of_hosts(std::string_view name, std::string_view operand, std::string_view help,
-                      std::string_view initial, Result (*set)(Scenario&, const std::string&)) {
-    return {{ScenarioKey::Section::kHosts, name, operand, help, initial},
-            set,
-            ScenarioRule::Layer::kEthernet};
+                      std::string_view initial, Result (*set)(Scenario&, const std::string&),
+                      const Serves& serves = kEthernet) {
+    return {{ScenarioKey::Section::kHosts, name, operand, help, initial}, set, serves};
 }
 
 using R = Scenario;
@@ -137,10 +161,10 @@ std::vector<ScenarioRule> network_rules() {
         of_network("pfc", "on|off", "ethernet: full switches pause their senders, and lose nothing",
                    "on", on_off<[](R& s) -> auto& { return s.roce.links.lossless; }>),
         of_network("pfc_xoff", "SIZE", "ethernet: what a port and lane holds when it pauses",
-                   "128KiB", size<[](R& s) -> auto& { return s.roce.links.xoff_bytes; }>),
+                   "128KiB", size<[](R& s) -> auto& { return s.roce.links.xoff_bytes; }>, kPauses),
         of_network("pfc_xon", "SIZE",
                    "ethernet: what is left when the sender may go on (default: 3/4 of it)", "",
-                   size<[](R& s) -> auto& { return s.pfc_xon; }>),
+                   size<[](R& s) -> auto& { return s.pfc_xon; }>, kPauses),
         of_network("switch_buffer", "SIZE", "ethernet: of a switch, for all its ports", "64MiB",
                    size<[](R& s) -> auto& { return s.roce.links.buffer_bytes; }>),
         of_network("ecn", "KMIN,KMAX,PMAX",
@@ -155,21 +179,23 @@ std::vector<ScenarioRule> host_rules() {
                  on_off<[](R& s) -> auto& { return s.roce.hosts.reacts; }>),
         of_hosts("dcqcn_cnp_interval", "TIME",
                  "ethernet: between two notifications for a connection", "50us",
-                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.notification_gap_ps; }>),
+                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.notification_gap_ps; }>,
+                 kReacts),
         of_hosts("dcqcn_g", "PART", "ethernet: how much a notification moves alpha", "0.4%",
-                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.gain; }>),
+                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.gain; }>, kReacts),
         of_hosts("dcqcn_alpha_timer", "TIME", "ethernet: alpha decays once in this time", "55us",
-                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.alpha_period_ps; }>),
+                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.alpha_period_ps; }>, kReacts),
         of_hosts("dcqcn_timer", "TIME", "ethernet: a rate grows once in this time", "55us",
-                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_period_ps; }>),
+                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_period_ps; }>,
+                 kReacts),
         of_hosts("dcqcn_bytes", "SIZE", "ethernet: and once in so many bytes", "10MB",
-                 size<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_bytes; }>),
+                 size<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_bytes; }>, kReacts),
         of_hosts("dcqcn_ai", "PART", "ethernet: additive increase, of the link", "0.1%",
-                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.additive; }>),
+                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.additive; }>, kReacts),
         of_hosts("dcqcn_hai", "PART", "ethernet: hyper increase, of the link", "1%",
-                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.hyper; }>),
+                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.hyper; }>, kReacts),
         of_hosts("dcqcn_min_rate", "PART", "ethernet: no connection goes slower, of the link",
-                 "0.1%", part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.least; }>),
+                 "0.1%", part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.least; }>, kReacts),
         of_hosts("loss_recovery", "gbn|selective",
                  "ethernet: gbn sends all again that followed a loss, selective only the lost",
                  "gbn", set_loss_recovery),
@@ -177,7 +203,7 @@ std::vector<ScenarioRule> host_rules() {
             "reorder", "N",
             "ethernet, selective: packets that overtake one before it counts as lost (default: "
             "0; 64 with ecmp spray or load)",
-            "", count<[](R& s) -> auto& { return s.roce.hosts.reorder_packets; }>),
+            "", count<[](R& s) -> auto& { return s.roce.hosts.reorder_packets; }>, kSelective),
     };
 }
 

@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "core/link/rate.h"
-#include "spec/scenario/keys.h"
 #include "spec/scenario/scenario.h"
 
 namespace softib::spec {
@@ -92,7 +91,13 @@ std::expected<plan::Traffic, std::string> find_hosts(const TrafficWish& wish,
 Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uint64_t seed,
                    std::vector<net::Failure>& failures) {
     if (wish.kind == FailureWish::Kind::kRandom) {
-        for (const net::Hop& cable : net::draw_cables(fabric, wish.count, seed)) {
+        const std::vector<net::Hop> cables = net::draw_cables(fabric, wish.count, seed);
+        if (cables.size() < wish.count) {
+            return std::unexpected(
+                fmt::format("{} cables cannot fail: there are {} between switches and of routers",
+                            wish.count, cables.size()));
+        }
+        for (const net::Hop& cable : cables) {
             failures.push_back({cable, wish.at});
         }
         return {};
@@ -116,42 +121,11 @@ Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uin
     return {};
 }
 
-/// Refuses keys that have no meaning for the link layer, since they would change nothing.
-Result check_layers(const Scenario& scenario) {
-    using Layer = ScenarioRule::Layer;
-    const bool ethernet = scenario.fabric.link_layer == hca::LinkLayer::kEthernet;
-    for (const Scenario::Given& given : scenario.given) {
-        const ScenarioRule* const rule = find_scenario_rule(given.key);
-        if (rule->layer == Layer::kEthernet && !ethernet) {
-            return std::unexpected(
-                fmt::format("{}: '{}' is for Ethernet: add --link-layer ethernet (in a file: "
-                            "link_layer = \"ethernet\" in [fabric]), or --compare ib,roce",
-                            given.origin, given.key));
-        }
-        if (rule->layer == Layer::kInfiniBand && ethernet) {
-            const std::string_view instead = given.key == "adaptive" ? "take ecmp=load instead"
-                                             : given.key == "buffer" ? "take switch_buffer instead"
-                                                                     : "DCQCN is on anyway";
-            return std::unexpected(fmt::format("{}: '{}' is for InfiniBand: leave it out, {}",
-                                               given.origin, given.key, instead));
-        }
-    }
-    if (ethernet && scenario.pfc_xon > scenario.roce.links.xoff_bytes) {
+Result check_pauses(const Scenario& scenario) {
+    if (scenario.fabric.link_layer == hca::LinkLayer::kEthernet &&
+        scenario.pfc_xon > scenario.roce.links.xoff_bytes) {
         return std::unexpected(fmt::format("pfc_xon must not be above pfc_xoff, and {} is above {}",
                                            scenario.pfc_xon, scenario.roce.links.xoff_bytes));
-    }
-    return {};
-}
-
-/// Refuses the keys of quality of service where it is off, since they would change nothing.
-Result check_qos(const Description& fabric) {
-    for (const std::string_view key : {"high_limit", "vlarb_high", "vlarb_low", "sl2vl"}) {
-        const auto given = fabric.origins.find(key);
-        if (given != fabric.origins.end() && !fabric.qos.on) {
-            return std::unexpected(fmt::format(
-                "{}: '{}' counts with quality of service only: add --qos (in a file: qos = true)",
-                given->second, key));
-        }
     }
     return {};
 }
@@ -173,10 +147,7 @@ net::RoceOptions roce_options(const Scenario& scenario) {
 }  // namespace
 
 std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
-    if (auto checked = check_layers(scenario); !checked) {
-        return std::unexpected(checked.error());
-    }
-    if (auto checked = check_qos(scenario.fabric); !checked) {
+    if (auto checked = check_pauses(scenario); !checked) {
         return std::unexpected(checked.error());
     }
     auto fabric = generate(scenario.fabric);
@@ -203,6 +174,9 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
     };
     for (std::size_t i = 0; i < scenario.traffics.size(); ++i) {
         const TrafficWish& wish = scenario.traffics[i];
+        if (wish.traffic.pattern == plan::Pattern::kSharpAllReduce) {
+            continue;  // Switches carry it out, without messages.
+        }
         const auto traffic = find_hosts(wish, experiment.fabric, ends);
         if (!traffic) {
             return at(wish.origin, traffic.error());

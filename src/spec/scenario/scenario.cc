@@ -10,6 +10,8 @@
 #include <filesystem>
 
 #include "spec/scenario/keys.h"
+#include "spec/scenario/sweep.h"
+#include "spec/scenario/sweep_file.h"
 #include "spec/scenario/toml_file.h"
 
 namespace softib::spec {
@@ -18,7 +20,8 @@ namespace {
 
 using Section = ScenarioKey::Section;
 
-constexpr std::string_view kSections = "fabric, network, hosts, traffic and fail";
+constexpr std::int64_t kDrawsMax = 1000;
+constexpr std::string_view kSections = "fabric, network, hosts, traffic, fail, vary and whatif";
 
 template <typename Rule>
 std::string unknown_in(const std::vector<Rule>& rules, Section section, std::string_view name,
@@ -29,13 +32,17 @@ std::string unknown_in(const std::vector<Rule>& rules, Section section, std::str
             names.push_back(rule.key.name);
         }
     }
+    if (section == Section::kTop) {
+        names.insert(names.end(), {"base", "seeds"});
+    }
     return fmt::format("unknown key '{}'{}; the keys are {}", name, where, fmt::join(names, ", "));
 }
 
 /// Sets the keys of one file in a scenario.
 class Reader {
   public:
-    Reader(const std::string& file, Scenario& scenario) : file_(file), scenario_(scenario) {}
+    Reader(const std::string& file, Scenario& scenario, RunWish& wish)
+        : file_(file), scenario_(scenario), wish_(wish) {}
 
     Result read(const toml::table& table) {
         for (auto&& [key, node] : table) {
@@ -64,6 +71,14 @@ class Reader {
         }
         if (key == "fail") {
             return all_of(node, "[[fail]]", &Reader::take_failure);
+        }
+        if (key == "whatif") {
+            wish_.whatif = true;
+            wish_.given.push_back({"whatif", "", place(file_, node.source())});
+            return each_of(node, "[whatif]", &Reader::take_whatif);
+        }
+        if (key == "base" || key == "seeds" || key == "vary") {
+            return {};  // The base was read before this file; read_sweep() reads the rest.
         }
         return set(Section::kTop, key, node, fmt::format(" outside of the sections {}", kSections));
     }
@@ -120,7 +135,7 @@ class Reader {
         if (auto done = rule->set(scenario_, *text); !done) {
             return refuse(node.source(), fmt::format("'{}' {}", key.str(), done.error()));
         }
-        scenario_.given.push_back({std::string(key.str()), place(file_, node.source())});
+        scenario_.given.push_back({std::string(key.str()), *text, place(file_, node.source())});
         return {};
     }
     Result take_network(const toml::key& key, const toml::node& node) {
@@ -128,6 +143,20 @@ class Reader {
     }
     Result take_hosts(const toml::key& key, const toml::node& node) {
         return set(Section::kHosts, key, node, " in [hosts]");
+    }
+    Result take_whatif(const toml::key& key, const toml::node& node) {
+        const toml::value<std::int64_t>* const count = node.as_integer();
+        if (key != "seeds") {
+            return refuse(key.source(),
+                          fmt::format("unknown key '{}' in [whatif]; the key is seeds", key.str()));
+        }
+        if (count == nullptr || count->get() < 1 || count->get() > kDrawsMax) {
+            return refuse(node.source(),
+                          fmt::format("'seeds' must be a whole number from 1 to {}", kDrawsMax));
+        }
+        wish_.draws = static_cast<std::uint32_t>(count->get());
+        wish_.given.push_back({"whatif.seeds", "", place(file_, node.source())});
+        return {};
     }
     Result take_fabric(const toml::key& key, const toml::node& node) {
         auto text = value(key, node);
@@ -164,6 +193,8 @@ class Reader {
             if (auto done = rule->set(wish, *text); !done) {
                 return refuse(node.source(), fmt::format("'{}' {}", key.str(), done.error()));
             }
+            scenario_.given.push_back({std::string(key.str()), *text, place(file_, node.source()),
+                                       scenario_.traffics.size()});
         }
         scenario_.traffics.push_back(std::move(wish));
         return {};
@@ -203,43 +234,88 @@ class Reader {
         if (kind == nullptr) {
             return refuse(table.source(), "say what fails: link, switch, router or random");
         }
-        if (auto added = add_failure(kind, what + at, scenario_); !added) {
-            return refuse(table.source(), added.error());
+        const std::string where = place(file_, table.source());
+        if (auto added = add_failure(kind, what + at, where, scenario_); !added) {
+            return std::unexpected(fmt::format("{}: {}", where, added.error()));
         }
-        scenario_.failures.back().origin = place(file_, table.source());
         return {};
     }
 
     const std::string& file_;
     Scenario& scenario_;
+    RunWish& wish_;
 };
 
-}  // namespace
-
-Result parse_scenario(std::string_view text, const std::string& file, Scenario& scenario) {
-    const auto table = parse_toml(text, file);
-    return table ? Reader(file, scenario).read(*table) : std::unexpected(table.error());
+/// Reads the scenario that a file names as its base.
+Result take_base(const toml::table& table, const std::string& file,
+                 const std::filesystem::path& folder, Scenario& scenario) {
+    const toml::node* const node = table.get("base");
+    if (node == nullptr) {
+        return {};
+    }
+    const std::string where = place(file, node->source());
+    const toml::value<std::string>* const name = node->as_string();
+    if (name == nullptr || name->get().empty()) {
+        return std::unexpected(where + ": 'base' must be the name of a scenario's file");
+    }
+    RunWish of_base;
+    if (auto loaded = load_scenario(folder / name->get(), scenario, of_base); !loaded) {
+        return loaded;
+    }
+    if (of_base.sweep || of_base.whatif) {
+        return std::unexpected(
+            fmt::format("{}: '{}' is {} itself: name a scenario as the base", where, name->get(),
+                        described(of_base.sweep ? RunKind::kSweep : RunKind::kWhatIf)));
+    }
+    return {};
 }
 
-Result load_scenario(const std::string& file, Scenario& scenario) {
-    const auto text = read_text(file);
-    if (!text) {
-        return std::unexpected(text.error());
-    }
-    if (auto parsed = parse_scenario(*text, file, scenario); !parsed) {
-        return parsed;
-    }
-    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-    for (TrafficWish& wish : scenario.traffics) {
+/// Makes the paths of a file's own keys relative to its folder.
+Result find_files(const std::filesystem::path& folder, std::size_t first_traffic,
+                  const std::string& from_before, Scenario& scenario) {
+    for (std::size_t i = first_traffic; i < scenario.traffics.size(); ++i) {
+        TrafficWish& wish = scenario.traffics[i];
         if (!wish.pairs_file.empty()) {
             wish.pairs_file = folder / wish.pairs_file;
         }
     }
-    if (scenario.fabric.from.empty()) {
+    if (scenario.fabric.from == from_before) {
         return {};
     }
     scenario.fabric.from = folder / scenario.fabric.from;
     return load_netlist(scenario.fabric);
+}
+
+}  // namespace
+
+Result parse_scenario(std::string_view text, const std::string& file,
+                      const std::filesystem::path& folder, Scenario& scenario, RunWish& wish) {
+    const auto table = parse_toml(text, file);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    if (auto based = take_base(*table, file, folder, scenario); !based) {
+        return based;
+    }
+    if (table->contains("traffic")) {
+        forget_traffic(scenario);
+    }
+    const std::string from = scenario.fabric.from;
+    if (auto read = Reader(file, scenario, wish).read(*table); !read) {
+        return read;
+    }
+    if (auto varied = read_sweep(*table, file, folder, wish); !varied) {
+        return varied;
+    }
+    const std::size_t first = table->contains("traffic") ? 0 : scenario.traffics.size();
+    return find_files(folder, first, from, scenario);
+}
+
+Result load_scenario(const std::string& file, Scenario& scenario, RunWish& wish) {
+    const auto text = read_text(file);
+    return text ? parse_scenario(*text, file, std::filesystem::path(file).parent_path(), scenario,
+                                 wish)
+                : std::unexpected(text.error());
 }
 
 Result apply_scenario_flag(std::string_view key, const std::string& value, Scenario& scenario) {
@@ -250,14 +326,20 @@ Result apply_scenario_flag(std::string_view key, const std::string& value, Scena
     if (auto done = rule->set(scenario, value); !done) {
         return std::unexpected(fmt::format("{} {}", flag_name(key), done.error()));
     }
-    scenario.given.push_back({std::string(key), flag_name(key)});
+    scenario.given.push_back({std::string(key), value, flag_name(key)});
     return {};
 }
 
-Result add_traffic(const std::string& text,
-                   const std::vector<std::pair<std::string, std::string>>& common,
+void forget_traffic(Scenario& scenario) {
+    scenario.traffics.clear();
+    std::erase_if(scenario.given, [](const Scenario::Given& given) {
+        return find_in(traffic_rules(), given.key) != nullptr;
+    });
+}
+
+Result add_traffic(const std::string& text, const KeyTexts& common, const std::string& origin,
                    Scenario& scenario) {
-    std::vector<std::pair<std::string, std::string>> keys = common;
+    KeyTexts keys = common;
     const std::string_view whole(text);
     for (std::size_t begin = 0; begin <= whole.size();) {
         const std::size_t end = std::min(whole.find(',', begin), whole.size());
@@ -273,8 +355,9 @@ Result add_traffic(const std::string& text,
         }
         begin = end + 1;
     }
-    TrafficWish wish{.origin = "--traffic"};
-    for (const auto& [key, value] : keys) {
+    TrafficWish wish{.origin = origin};
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto& [key, value] = keys[i];
         const TrafficRule* const rule = find_in(traffic_rules(), key);
         if (rule == nullptr) {
             return std::unexpected("--traffic: " +
@@ -283,6 +366,9 @@ Result add_traffic(const std::string& text,
         if (auto done = rule->set(wish, value); !done) {
             const std::string name = key == "pattern" ? "--traffic" : flag_name(key);
             return std::unexpected(fmt::format("{} {}", name, done.error()));
+        }
+        if (i >= common.size()) {
+            scenario.given.push_back({key, value, origin, scenario.traffics.size()});
         }
     }
     scenario.traffics.push_back(std::move(wish));
@@ -302,8 +388,9 @@ Result set_traffic_key(std::string_view key, const std::string& value, Scenario&
     return {};
 }
 
-Result add_failure(std::string_view key, const std::string& text, Scenario& scenario) {
-    FailureWish wish{.name = text, .origin = flag_name(key)};
+Result add_failure(std::string_view key, const std::string& text, const std::string& origin,
+                   Scenario& scenario) {
+    FailureWish wish{.name = text, .origin = origin};
     if (const std::size_t at = text.rfind('@'); at != text.npos) {
         const auto time = plan::parse_time(text.substr(at + 1));
         if (!time) {
@@ -323,6 +410,10 @@ Result add_failure(std::string_view key, const std::string& text, Scenario& scen
                                                flag_name(key), wish.name));
         }
         wish.count = static_cast<std::uint32_t>(*count);
+    }
+    scenario.given.push_back({std::string(key), text, origin});
+    if (wish.at != 0) {
+        scenario.given.push_back({"at", "", origin});
     }
     scenario.failures.push_back(std::move(wish));
     return {};

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,13 +82,18 @@ struct Scenario {
     /// A key that the user gave, and where.
     struct Given {
         std::string key;
-        std::string origin;
+        std::string value;
+        std::string origin;  ///< "lab.toml:3:1" or "--mtu"
+        /// Position of the traffic that has the key; kEveryTraffic: a key of all traffics, or none
+        /// of traffic.
+        std::size_t traffic = kEveryTraffic;
+        static constexpr std::size_t kEveryTraffic = ~std::size_t{0};
     };
-    std::vector<Given> given = {};  ///< Keys of [network] and [hosts], as the user gave them.
+    /// All keys but those of the fabric, whose places Description::origins has.
+    std::vector<Given> given = {};
 };
 
-/// Returns the scenario of one variant, in which keys of the other link layer do not count as
-/// given.
+/// Returns the scenario of one variant.
 std::expected<Scenario, std::string> choose_variant(const Scenario& scenario,
                                                     const Variant& variant);
 
@@ -103,25 +109,37 @@ struct ScenarioKey {
 /// Returns all keys in the order in which help shows them.
 const std::vector<ScenarioKey>& scenario_keys();
 
-/// Reads a file as parse_scenario() does, and the netlist that it names. Paths in the file are
-/// relative to its own folder.
-Result load_scenario(const std::string& file, Scenario& scenario);
-/// Parses the text of a file and sets the keys that it has in `scenario`.
-Result parse_scenario(std::string_view text, const std::string& file, Scenario& scenario);
+struct RunWish;
+/// Reads a file: the scenario that it names as its base, its own keys on top of that, the netlist
+/// that it names, and which kind of run it asks for. Paths in it are relative to its own folder.
+Result load_scenario(const std::string& file, Scenario& scenario, RunWish& wish);
+/// Does the same with the text of a file. Errors begin with its name `file`, paths in it with
+/// `folder`.
+Result parse_scenario(std::string_view text, const std::string& file,
+                      const std::filesystem::path& folder, Scenario& scenario, RunWish& wish);
 
 /// Sets a key of the top, of [network] or of [hosts] from a flag's text.
 Result apply_scenario_flag(std::string_view key, const std::string& value, Scenario& scenario);
+/// Keys with their values, in the order in which they were given.
+using KeyTexts = std::vector<std::pair<std::string, std::string>>;
 /// Adds a traffic: "incast" or "incast,target=h3,size=1MB". The keys of `common` are set before
-/// those of the text.
-Result add_traffic(const std::string& text,
-                   const std::vector<std::pair<std::string, std::string>>& common,
+/// those of the text; the caller adds them to Scenario::given.
+Result add_traffic(const std::string& text, const KeyTexts& common, const std::string& origin,
                    Scenario& scenario);
+/// Removes all traffics, so that others can take their place.
+void forget_traffic(Scenario& scenario);
 /// Sets a key of all traffics that the scenario has. The error is the rest of a sentence: "must be
 /// ...".
 Result set_traffic_key(std::string_view key, const std::string& value, Scenario& scenario);
+/// Returns whether a key is one of [[traffic]].
+bool is_traffic_key(std::string_view key);
+/// Returns where a key acts; nullptr if it is no key of a scenario.
+struct Serves;
+const Serves* find_serves(std::string_view key);
 /// Adds a failure: "leaf3:17" or "leaf3:17@50us"; `key` is fail_link, fail_switch,
 /// fail_router or fail_random.
-Result add_failure(std::string_view key, const std::string& text, Scenario& scenario);
+Result add_failure(std::string_view key, const std::string& text, const std::string& origin,
+                   Scenario& scenario);
 
 /// What a run of a scenario needs.
 struct Experiment {

@@ -3,12 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include "spec/scenario/sweep.h"
+
 namespace softib::spec {
 namespace {
 
+Result parse(std::string_view text, Scenario& scenario) {
+    RunWish wish;
+    return parse_scenario(text, "a.toml", "", scenario, wish);
+}
+
 std::string error_of(std::string_view text) {
     Scenario scenario;
-    if (auto parsed = parse_scenario(text, "a.toml", scenario); !parsed) {
+    if (auto parsed = parse(text, scenario); !parsed) {
         return parsed.error();
     }
     const auto prepared = prepare(scenario);
@@ -17,7 +24,7 @@ std::string error_of(std::string_view text) {
 
 TEST(Scenario, AFileHoldsAllOfIt) {
     Scenario scenario;
-    const auto parsed = parse_scenario(R"(
+    const auto parsed = parse(R"(
 seed = 7
 until = "2ms"
 [fabric]
@@ -50,7 +57,7 @@ at = "50us"
 [[fail]]
 random = 2
 )",
-                                       "a.toml", scenario);
+                              scenario);
     ASSERT_TRUE(parsed) << parsed.error();
     const auto made = prepare(scenario);
     ASSERT_TRUE(made) << made.error();
@@ -77,7 +84,8 @@ random = 2
 TEST(Scenario, AnErrorNamesLineAndRemedy) {
     EXPECT_EQ(error_of("sed = 7\n"),
               "a.toml:1:1: unknown key 'sed' outside of the sections fabric, network, hosts, "
-              "traffic and fail; the keys are model, seed, until, compare");
+              "traffic, fail, vary and whatif; the keys are model, seed, until, compare, base, "
+              "seeds");
     EXPECT_EQ(error_of("[fabric]\nhosts = 0\n"),
               "a.toml:2:9: 'hosts' must be a whole number from 1 to 393208, not 0");
     EXPECT_EQ(error_of("[fabric]\nhostes = 3\n"),
@@ -89,7 +97,7 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
     EXPECT_EQ(
         error_of("[[traffic]]\npattern = \"chaos\"\n"),
         "a.toml:2:11: 'pattern' must be one of permutation, shift, group-shift, bisection, incast, "
-        "all-to-all, random, hotspot, pairs, ring, not \"chaos\"");
+        "all-to-all, random, hotspot, pairs, ring, sharp-allreduce, not \"chaos\"");
     EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:9\"\n"),
               "a.toml:1:1: there is no port 'sw0:9': write SWITCH:PORT or HOST; softib topo shows "
               "them");
@@ -107,9 +115,15 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
               "a.toml:2:12: 'adaptive' must be true or false, not \"3\"");
 }
 
+TEST(Scenario, NoMoreCablesFailThanThereAre) {
+    EXPECT_EQ(error_of("[fabric]\ntopology = \"fat-tree\"\nhosts = 8\nradix = 4\n"
+                       "[[fail]]\nrandom = 1000\n"),
+              "a.toml:5:1: 1000 cables cannot fail: there are 8 between switches and of routers");
+}
+
 TEST(Scenario, EthernetHasKeysOfItsOwn) {
     Scenario scenario;
-    const auto parsed = parse_scenario(R"(
+    const auto parsed = parse(R"(
 seed = 9
 [fabric]
 hosts = 4
@@ -126,7 +140,7 @@ dcqcn_timer = "100us"
 dcqcn_ai = "2%"
 loss_recovery = "selective"
 )",
-                                       "a.toml", scenario);
+                              scenario);
     ASSERT_TRUE(parsed) << parsed.error();
     const auto made = prepare(scenario);
     ASSERT_TRUE(made) << made.error();
@@ -148,20 +162,12 @@ loss_recovery = "selective"
     EXPECT_EQ(roce.hosts.reorder_packets, 64U) << "sprayed packets overtake each other";
 }
 
-TEST(Scenario, KeysOfTheOtherLinkLayerAreRefused) {
-    EXPECT_EQ(error_of("[network]\necn = \"off\"\n"),
-              "a.toml:2:7: 'ecn' is for Ethernet: add --link-layer ethernet (in a file: "
-              "link_layer = \"ethernet\" in [fabric]), or --compare ib,roce");
-    EXPECT_EQ(error_of("[fabric]\nlink_layer = \"ethernet\"\n[network]\ncc_timer = 3\n"),
-              "a.toml:4:12: 'cc_timer' is for InfiniBand: leave it out, DCQCN is on anyway");
-}
-
 TEST(Scenario, AVariantHasTheKeysThatItsLinkLayerKnows) {
     Scenario scenario;
     ASSERT_TRUE(
-        parse_scenario("compare = [\"ib\", \"roce+ecmp=spray+hosts=3\"]\n"
-                       "[network]\ncongestion_control = true\nswitch_buffer = \"4MiB\"\n",
-                       "a.toml", scenario));
+        parse("compare = [\"ib\", \"roce+ecmp=spray+hosts=3\"]\n"
+              "[network]\ncongestion_control = true\nswitch_buffer = \"4MiB\"\n",
+              scenario));
     ASSERT_EQ(scenario.compare.size(), 2U);
     const auto ib = prepare(*choose_variant(scenario, scenario.compare[0]));
     ASSERT_TRUE(ib) << ib.error();
@@ -178,26 +184,22 @@ TEST(Scenario, AVariantHasTheKeysThatItsLinkLayerKnows) {
     EXPECT_EQ(apply_scenario_flag("compare", "fddi", scenario).error(),
               "--compare must be a list of ib and roce, each with keys behind it as "
               "ib+adaptive,roce+ecmp=spray, not \"fddi\"");
-    ASSERT_TRUE(apply_scenario_flag("compare", "ib+ecn=off", scenario));
-    const auto wrong = prepare(*choose_variant(scenario, scenario.compare[0]));
-    ASSERT_FALSE(wrong);
-    EXPECT_NE(wrong.error().find("'ecn' is for Ethernet"), std::string::npos);
 }
 
 TEST(Scenario, FlagsSayTheSame) {
     Scenario scenario;
-    ASSERT_TRUE(add_traffic("incast,size=2MB,target=h1", {{"size", "1MB"}}, scenario));
-    ASSERT_TRUE(add_traffic("shift", {{"size", "1MB"}}, scenario));
+    ASSERT_TRUE(add_traffic("incast,size=2MB,target=h1", {{"size", "1MB"}}, "--traffic", scenario));
+    ASSERT_TRUE(add_traffic("shift", {{"size", "1MB"}}, "--traffic", scenario));
     EXPECT_EQ(scenario.traffics[0].traffic.bytes, 2'000'000U);
     EXPECT_EQ(scenario.traffics[1].traffic.bytes, 1'000'000U);
-    EXPECT_EQ(add_traffic("incast,2MB", {}, scenario).error(),
+    EXPECT_EQ(add_traffic("incast,2MB", {}, "--traffic", scenario).error(),
               "--traffic incast,2MB: write it as PATTERN,KEY=VALUE,...");
     EXPECT_EQ(apply_scenario_flag("mtu", "3000", scenario).error(),
               "--mtu must be 256, 512, 1024, 2048 or 4096, not \"3000\"");
-    ASSERT_TRUE(add_failure("fail_random", "3@1ms", scenario));
+    ASSERT_TRUE(add_failure("fail_random", "3@1ms", "--fail-random", scenario));
     EXPECT_EQ(scenario.failures[0].count, 3U);
     EXPECT_EQ(scenario.failures[0].at, 1'000'000'000U);
-    EXPECT_EQ(add_failure("fail_link", "a:1@soon", scenario).error(),
+    EXPECT_EQ(add_failure("fail_link", "a:1@soon", "--fail-link", scenario).error(),
               "--fail-link: the time must be a time as 50us or 1.5ms, not \"soon\"");
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "spec/scenario/keys.h"
+#include "spec/scenario/sweep_file.h"
 #include "spec/scenario/toml_file.h"
 
 namespace softib::spec {
@@ -19,7 +20,7 @@ constexpr std::int64_t kSeedsMax = 10'000;
 std::vector<std::string_view> varied_names() {
     std::vector<std::string_view> names{"traffic"};
     for (const ScenarioKey& key : scenario_keys()) {
-        if (key.name != "pattern") {
+        if (key.name != "pattern" && key.name != "compare") {
             names.push_back(key.name);
         }
     }
@@ -32,15 +33,16 @@ std::vector<std::string_view> varied_names() {
 /// Reads the axes of one file.
 class SweepReader {
   public:
-    SweepReader(const std::string& file, Sweep& sweep) : file_(file), sweep_(sweep) {}
+    SweepReader(const std::string& file, RunWish& wish) : file_(file), wish_(wish) {}
 
+    /// Reads the keys `seeds` and `vary` of a file's top.
     Result read(const toml::table& table) {
         for (auto&& [key, node] : table) {
-            Result taken = key == "base"    ? take_base(node)
-                           : key == "seeds" ? take_seeds(node)
-                           : key == "vary"  ? take_vary(node)
-                                            : refuse(key.source(), unknown_among(key.str(), kTop));
-            if (!taken) {
+            if (key != "seeds" && key != "vary") {
+                continue;
+            }
+            wish_.given.push_back({std::string(key.str()), "", place(file_, key.source())});
+            if (auto taken = key == "seeds" ? take_seeds(node) : take_vary(node); !taken) {
                 return taken;
             }
         }
@@ -51,22 +53,23 @@ class SweepReader {
             }
             sweep_.axes.push_back(std::move(axis));
         }
-        return check_size();
+        if (sweep_.axes.empty()) {
+            return {};
+        }
+        if (auto checked = check_size(); !checked) {
+            return checked;
+        }
+        wish_.sweep = std::move(sweep_);
+        return {};
+    }
+    void set_folder(const std::filesystem::path& folder) {
+        sweep_.file = file_;
+        sweep_.folder = folder;
     }
 
   private:
-    static inline const std::vector<std::string_view> kTop{"base", "seeds", "vary"};
-
     Result refuse(const toml::source_region& where, const std::string& message) const {
         return std::unexpected(fmt::format("{}: {}", place(file_, where), message));
-    }
-    Result take_base(const toml::node& node) {
-        const toml::value<std::string>* const name = node.as_string();
-        if (name == nullptr || name->get().empty()) {
-            return refuse(node.source(), "'base' must be the name of a scenario's file");
-        }
-        sweep_.base = std::filesystem::path(file_).parent_path() / name->get();
-        return {};
     }
     Result take_seeds(const toml::node& node) {
         const toml::value<std::int64_t>* const count = node.as_integer();
@@ -130,10 +133,6 @@ class SweepReader {
         return {};
     }
     Result check_size() const {
-        if (sweep_.axes.empty()) {
-            return std::unexpected(fmt::format(
-                "{}: nothing varies: write lists of values in [vary], or seeds = 10", file_));
-        }
         const auto of_seed = [](const SweepAxis& axis) { return axis.key == "seed"; };
         if (std::ranges::count_if(sweep_.axes, of_seed) > 1) {
             return std::unexpected(
@@ -152,37 +151,26 @@ class SweepReader {
     }
 
     const std::string& file_;
-    Sweep& sweep_;
+    RunWish& wish_;
+    Sweep sweep_ = {};
     std::int64_t seeds_ = 0;
     std::string seeds_at_ = {};
 };
 
-/// Sets one key. The error is a sentence that begins with the key.
-Result apply_key(const Sweep& sweep, const std::string& key, const std::string& value,
-                 Scenario& scenario) {
-    const auto name = [&](const Result& result) -> Result {
-        return result ? result : std::unexpected(fmt::format("'{}' {}", key, result.error()));
-    };
-    if (const ScenarioRule* const rule = find_in(scenario_rules(), key)) {
-        return name(rule->set(scenario, value));
+/// Returns where a value of an axis was given.
+std::string origin_of(const Sweep& sweep, const std::string& key, const std::string& value) {
+    const auto axis = std::ranges::find(sweep.axes, key, &SweepAxis::key);
+    if (axis == sweep.axes.end()) {
+        return sweep.file;
     }
-    if (key == "traffic") {
-        scenario.traffics.clear();
-        return add_traffic(value, {}, scenario);
-    }
-    if (find_in(traffic_rules(), key) != nullptr) {
-        if (scenario.traffics.empty()) {
-            scenario.traffics.emplace_back();
-        }
-        return name(set_traffic_key(key, value, scenario));
-    }
-    if (key.starts_with("fail_")) {
-        return add_failure(key, value, scenario);
-    }
-    std::string text = value;
-    if (key == "from") {
-        text = std::filesystem::path(sweep.file).parent_path() / text;
-    }
+    const auto choice = std::ranges::find(axis->choices, value, &SweepAxis::Choice::value);
+    return choice == axis->choices.end() ? sweep.file : choice->origin;
+}
+
+/// Sets one key of the fabric.
+Result apply_fabric_key(const Sweep& sweep, const std::string& key, const std::string& value,
+                        const std::string& origin, Scenario& scenario) {
+    const std::string text = key == "from" ? (sweep.folder / value).string() : value;
     if (auto done = apply_flag(key, text, scenario.fabric); !done) {
         std::string message = done.error();
         if (const std::string flag = flag_name(key); message.starts_with(flag)) {
@@ -190,7 +178,34 @@ Result apply_key(const Sweep& sweep, const std::string& key, const std::string& 
         }
         return std::unexpected(message);
     }
+    scenario.fabric.origins.insert_or_assign(key, origin);
     return key == "from" ? load_netlist(scenario.fabric) : Result{};
+}
+
+/// Sets one key, which was given at `origin`. The error is a sentence that begins with the key.
+Result apply_key(const Sweep& sweep, const std::string& key, const std::string& value,
+                 const std::string& origin, Scenario& scenario) {
+    const auto name = [&](const Result& result) -> Result {
+        return result ? result : std::unexpected(fmt::format("'{}' {}", key, result.error()));
+    };
+    if (key == "traffic") {
+        forget_traffic(scenario);
+        return add_traffic(value, {}, origin, scenario);
+    }
+    if (key.starts_with("fail_")) {
+        return add_failure(key, value, origin, scenario);
+    }
+    const ScenarioRule* const rule = find_in(scenario_rules(), key);
+    const bool of_traffic = find_in(traffic_rules(), key) != nullptr;
+    if (rule == nullptr && !of_traffic) {
+        return apply_fabric_key(sweep, key, value, origin, scenario);
+    }
+    if (of_traffic && scenario.traffics.empty()) {
+        scenario.traffics.emplace_back();
+    }
+    scenario.given.push_back({key, value, origin});
+    return name(rule != nullptr ? rule->set(scenario, value)
+                                : set_traffic_key(key, value, scenario));
 }
 
 }  // namespace
@@ -213,28 +228,19 @@ SweepPoint Sweep::point(std::uint64_t number) const {
     return point;
 }
 
-std::expected<Sweep, std::string> parse_sweep(std::string_view text, const std::string& file) {
-    const auto table = parse_toml(text, file);
-    if (!table) {
-        return std::unexpected(table.error());
-    }
-    Sweep sweep{.file = file};
-    if (auto read = SweepReader(file, sweep).read(*table); !read) {
-        return std::unexpected(read.error());
-    }
-    return sweep;
-}
-
-std::expected<Sweep, std::string> load_sweep(const std::string& file) {
-    const auto text = read_text(file);
-    return text ? parse_sweep(*text, file) : std::unexpected(text.error());
+Result read_sweep(const toml::table& table, const std::string& file,
+                  const std::filesystem::path& folder, RunWish& wish) {
+    SweepReader reader(file, wish);
+    reader.set_folder(folder);
+    return reader.read(table);
 }
 
 Result check_sweep(const Sweep& sweep, const Scenario& base) {
     for (const SweepAxis& axis : sweep.axes) {
         for (const SweepAxis::Choice& choice : axis.choices) {
             Scenario scratch = base;
-            if (auto done = apply_key(sweep, axis.key, choice.value, scratch); !done) {
+            if (auto done = apply_key(sweep, axis.key, choice.value, choice.origin, scratch);
+                !done) {
                 return std::unexpected(fmt::format("{}: {}", choice.origin, done.error()));
             }
         }
@@ -249,7 +255,8 @@ Result apply_point(const Sweep& sweep, const SweepPoint& point, Scenario& scenar
             if ((key == "traffic") != traffic) {
                 continue;
             }
-            if (auto done = apply_key(sweep, key, value, scenario); !done) {
+            if (auto done = apply_key(sweep, key, value, origin_of(sweep, key, value), scenario);
+                !done) {
                 return done;
             }
         }

@@ -4,7 +4,7 @@
 // A sweep: lists of values for some keys of a scenario. Every combination of values is a point,
 // which is one simulation.
 //
-//   base = "permutation.toml"      # a scenario; without it: the defaults
+//   base = "permutation.toml"      # a scenario; without it: the defaults and what this file says
 //   seeds = 3                      # every point with the seeds 1, 2 and 3
 //   [vary]                         # keys are long flags of `softib sim` with '_' for '-'
 //   hosts = [64, 128, 256]
@@ -17,6 +17,8 @@
 
 #include <cstdint>
 #include <expected>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,7 +42,7 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 
 struct Sweep {
     std::string file;
-    std::string base = {};  ///< Path of the scenario that is varied; empty: the defaults.
+    std::filesystem::path folder = {};  ///< Where paths among the values begin.
     std::vector<SweepAxis> axes = {};
 
     std::uint64_t point_count() const;
@@ -51,8 +53,13 @@ struct Sweep {
 /// The most points of a sweep.
 inline constexpr std::uint64_t kSweepPointsMax = 1'000'000;
 
-std::expected<Sweep, std::string> parse_sweep(std::string_view text, const std::string& file);
-std::expected<Sweep, std::string> load_sweep(const std::string& file);
+/// Which kind of run a file asks for, besides its scenario.
+struct RunWish {
+    std::optional<Sweep> sweep = {};          ///< Its axes: `seeds` and [vary].
+    bool whatif = false;                      ///< It has a section [whatif].
+    std::optional<std::uint32_t> draws = {};  ///< Draws of random failures: `seeds` in [whatif].
+    std::vector<Scenario::Given> given = {};  ///< The keys that say so.
+};
 
 /// Checks every value of every axis by setting it alone in a copy of `base`.
 Result check_sweep(const Sweep& sweep, const Scenario& base);

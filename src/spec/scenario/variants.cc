@@ -65,17 +65,11 @@ Result set_compare(Scenario& scenario, const std::string& text) {
 
 std::expected<Scenario, std::string> choose_variant(const Scenario& scenario,
                                                     const Variant& variant) {
-    using Layer = ScenarioRule::Layer;
     Scenario chosen = scenario;
     chosen.compare.clear();
     chosen.fabric.link_layer = variant.link_layer;
-    const Layer other =
-        variant.link_layer == hca::LinkLayer::kInfiniBand ? Layer::kEthernet : Layer::kInfiniBand;
-    std::erase_if(chosen.given, [&](const Scenario::Given& given) {
-        return find_scenario_rule(given.key)->layer == other;
-    });
     for (const auto& [key, value] : variant.keys) {
-        const bool own = find_scenario_rule(key) != nullptr && key != "compare";
+        const bool own = find_in(scenario_rules(), key) != nullptr && key != "compare";
         const Result set =
             own ? apply_scenario_flag(key, value, chosen) : apply_flag(key, value, chosen.fabric);
         if (!set) {

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "app/cli/html_page.h"
-#include "app/cli/sim/compare.h"
-#include "app/cli/sim/report.h"
+#include "app/cli/sim/write.h"
 #include "plan/units.h"
 
 namespace softib::app::sim {
@@ -161,7 +160,7 @@ std::string traffic_table(const plan::Results& results) {
     return out + "</table>\n";
 }
 
-std::string link_table(const Report& report) {
+std::string link_table(const run::Report& report) {
     const plan::Results& results = report.results;
     std::string out =
         "<table>\n" +
@@ -170,13 +169,13 @@ std::string link_table(const Report& report) {
         const plan::LinkResult& link = results.links[i];
         out += table_row({link.name, link.peer, percent_text(link.use), percent_text(link.full),
                           report.has_packets() ? percent_text(link.wait) : "?",
-                          flows_on(report, link), plan::show_rate(link.gbps)},
+                          run::flows_on(report, link), plan::show_rate(link.gbps)},
                          "td");
     }
     return out + "</table>\n";
 }
 
-std::string sentences(const Report& report) {
+std::string sentences(const run::Report& report) {
     std::string out;
     for (const plan::CongestionTree& tree : report.results.trees) {
         out += fmt::format("<li>{}</li>\n", escaped(tree.text));
@@ -186,7 +185,7 @@ std::string sentences(const Report& report) {
 
 }  // namespace
 
-std::string to_html(const Report& report) {
+std::string to_html(const run::Report& report) {
     const plan::Results& results = report.results;
     std::string out = page_head(report.title);
     out += fmt::format(
@@ -195,7 +194,7 @@ std::string to_html(const Report& report) {
         report.has_packets() ? results.stats.hops : results.stats.events,
         report.has_packets() ? "packets on cables" : "events", report.seed, results.stats.log_hash);
     if (!report.has_packets()) {
-        out += fmt::format("<p class=\"note\">{}</p>\n", kNoPackets);
+        out += fmt::format("<p class=\"note\">{}</p>\n", run::kNoPackets);
     }
     if (report.stopped) {
         out += "<p class=\"note\">The run was stopped before its end.</p>\n";
@@ -223,21 +222,21 @@ std::string to_html(const Report& report) {
     return out + kPageFoot;
 }
 
-std::string to_html(const Comparison& comparison) {
+std::string to_html(const run::Comparison& comparison) {
     std::string out = page_head(comparison.title) + "<ul>\n";
     std::vector<Curve> curves;
-    for (const Compared& each : comparison.variants) {
+    for (const run::Compared& each : comparison.variants) {
         out += fmt::format("<li>{}: routes by {}, {}</li>\n", escaped(each.name),
                            escaped(each.report.engine), escaped(each.report.network));
-        curves.push_back({each.name, figures_of(each.report).completion_us});
+        curves.push_back({each.name, run::figures_of(each.report).completion_us});
     }
     out += "</ul>\n<h2>Side by side</h2>\n<table>\n";
-    const std::vector<std::vector<std::string>> rows = comparison_rows(comparison);
+    const std::vector<std::vector<std::string>> rows = run::comparison_rows(comparison);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         out += table_row(rows[i], i == 0 ? "th" : "td");
     }
     out += "</table>\n<h2>Messages done after a time</h2>\n" + completion_plot(curves);
-    for (const Compared& each : comparison.variants) {
+    for (const run::Compared& each : comparison.variants) {
         out += fmt::format("<h2>{}: what was in the way</h2>\n", escaped(each.name)) +
                sentences(each.report);
         for (const std::string& note : each.report.notes) {

@@ -23,15 +23,15 @@ Recorder::Recorder(telemetry::RecordingWriter writer, telemetry::Inventory inven
 }
 
 std::expected<Recorder, std::string> Recorder::create(const topo::Fabric& fabric,
-                                                      const RecordOptions& options) {
+                                                      const std::string& path, net::TimePs step) {
     telemetry::Inventory inventory = telemetry::from_graph(fabric);
     inventory.virtual_step_ns =
-        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(options.step) / kPsPerNs);
-    auto writer = telemetry::RecordingWriter::create(options.path, inventory);
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(step) / kPsPerNs);
+    auto writer = telemetry::RecordingWriter::create(path, inventory);
     if (!writer) {
         return std::unexpected(writer.error());
     }
-    return Recorder(*std::move(writer), std::move(inventory), options.step);
+    return Recorder(*std::move(writer), std::move(inventory), step);
 }
 
 void Recorder::look(const net::Model& model, net::TimePs at) {

@@ -5,7 +5,6 @@
 // `softib serve --recording` shows the file while the simulation runs and afterwards.
 
 #include <expected>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,18 +15,11 @@
 
 namespace softib::app::sim {
 
-struct RecordOptions {
-    std::string path = {};           ///< Empty: nothing is recorded.
-    net::TimePs step = 100'000'000;  ///< Virtual time between two readings; not 0.
-    /// Called when the file has its first reading, before the simulation's first event. An error
-    /// ends the run.
-    std::function<std::expected<void, std::string>()> begun = {};
-};
-
 class Recorder {
   public:
+    /// `step`: the virtual time between two readings, not 0.
     static std::expected<Recorder, std::string> create(const topo::Fabric& fabric,
-                                                       const RecordOptions& options);
+                                                       const std::string& path, net::TimePs step);
 
     /// Returns the virtual time at which look() must be called next.
     net::TimePs next_at() const { return next_; }

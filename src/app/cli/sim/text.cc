@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "app/cli/sim/report.h"
+#include "app/cli/sim/write.h"
 #include "app/fabric/term.h"
 #include "plan/units.h"
 
@@ -24,7 +24,7 @@ std::string micro(double us) {
     return show_time(static_cast<plan::TimePs>(us * 1e6));
 }
 
-std::string head(const Report& report) {
+std::string head(const run::Report& report) {
     const plan::Results& results = report.results;
     std::string text = fmt::format("{}: routes by {}, {}\n", painted(report.title, Colour::kBold),
                                    report.engine, report.network);
@@ -38,7 +38,7 @@ std::string head(const Report& report) {
     }
     text += fmt::format("; seed {}, log {:016x}\n", report.seed, results.stats.log_hash);
     if (!report.has_packets()) {
-        text += fmt::format("{}\n", kNoPackets);
+        text += fmt::format("{}\n", run::kNoPackets);
     }
     if (report.stopped) {
         text += painted("stopped before the end: these are the results so far\n", Colour::kYellow);
@@ -94,7 +94,7 @@ std::string completions(const plan::Results& results) {
     return table.text();
 }
 
-std::string links(const Report& report) {
+std::string links(const run::Report& report) {
     const plan::Results& results = report.results;
     if (results.busiest.empty()) {
         return "";
@@ -109,9 +109,9 @@ std::string links(const Report& report) {
         const Colour colour = link.full >= 0.5   ? Colour::kRed
                               : link.wait >= 0.2 ? Colour::kYellow
                                                  : Colour::kNone;
-        std::vector<std::string> row{painted(link.name, colour), link.peer,
-                                     percent(link.use),          percent(link.full),
-                                     flows_on(report, link),     show_rate(link.gbps)};
+        std::vector<std::string> row{painted(link.name, colour),  link.peer,
+                                     percent(link.use),           percent(link.full),
+                                     run::flows_on(report, link), show_rate(link.gbps)};
         if (report.has_packets()) {
             row.insert(row.begin() + kWaitColumn, percent(link.wait));
         }
@@ -122,7 +122,7 @@ std::string links(const Report& report) {
 
 }  // namespace
 
-std::string to_text(const Report& report) {
+std::string to_text(const run::Report& report) {
     const plan::Results& results = report.results;
     std::string text = head(report) + "\n" + traffics(results) + "\n" + completions(results);
     if (const std::string busy = links(report); !busy.empty()) {
@@ -156,45 +156,6 @@ std::string to_text(const Report& report) {
     if (stats.context_misses != 0) {
         text += fmt::format("{} packets found their connection's state not in the adapter\n",
                             stats.context_misses);
-    }
-    return text;
-}
-
-std::string messages_csv(const plan::Player& player, const plan::Ends& ends) {
-    std::string text = "traffic,from,to,bytes,started_ps,delivered_ps,ended_ps,failed,gbps\n";
-    const auto time = [](plan::TimePs at) {
-        return at == plan::kNever ? std::string() : std::to_string(at);
-    };
-    // Sorted by sender: if several threads ran the simulation, messages come in another order.
-    std::vector<plan::MessageRecord> messages = player.messages();
-    std::ranges::stable_sort(messages, {}, [](const plan::MessageRecord& message) {
-        return std::pair(message.traffic, message.sender);
-    });
-    for (const plan::MessageRecord& message : messages) {
-        const bool timed =
-            message.delivered_at != plan::kNever && message.delivered_at > message.started_at;
-        const double gbps = timed
-                                ? static_cast<double>(message.bytes) * 8000 /
-                                      static_cast<double>(message.delivered_at - message.started_at)
-                                : 0;
-        text += fmt::format("{},{},{},{},{},{},{},{},{}\n",
-                            plan::to_string(player.schedules()[message.traffic].traffic().pattern),
-                            ends.name(message.from), ends.name(message.to), message.bytes,
-                            message.started_at, time(message.delivered_at), time(message.ended_at),
-                            message.failed ? 1 : 0, timed ? fmt::format("{:.3f}", gbps) : "");
-    }
-    return text;
-}
-
-std::string links_csv(const Report& report) {
-    std::string text = "link,to,bytes,packets,use,full,xmit_wait_ps,flows,gbps,link_gbps\n";
-    const auto of_packets = [&](std::uint64_t value) {
-        return report.has_packets() ? std::to_string(value) : std::string();
-    };
-    for (const plan::LinkResult& link : report.results.links) {
-        text += fmt::format("{},{},{},{},{:.4f},{:.4f},{},{},{:.3f},{:.1f}\n", link.name, link.peer,
-                            link.load.bytes, of_packets(link.load.packets), link.use, link.full,
-                            of_packets(link.load.wait_ps), link.flows, link.gbps, link.load.gbps);
     }
     return text;
 }

@@ -14,39 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "run/points.h"
+
 namespace softib::app::sweep {
 
-/// The result of simulating a point.
-struct Outcome {
-    bool failed = false;
-    std::string error = {};  ///< Why the point failed, if it did.
-    std::uint64_t messages = 0;
-    std::uint64_t delivered = 0;
-    double duration_us = 0;  ///< Virtual time until the last delivery.
-    double gbps = 0;         ///< The rate of all messages together.
-    double message_gbps = 0;
-    double slowest_gbps = 0;
-    double completion_p50_us = 0;
-    double completion_p99_us = 0;
-    double completion_max_us = 0;
-    double cpu_seconds = 0;
-    std::string log_hash = {};
-    std::string report = {};  ///< The JSON of `softib sim --json`.
-};
-
-/// Calls visit(name, member) for each number of an outcome, in the order of columns.
-void for_each_number(auto&& outcome, auto visit) {
-    visit("messages", outcome.messages);
-    visit("delivered", outcome.delivered);
-    visit("duration_us", outcome.duration_us);
-    visit("gbps", outcome.gbps);
-    visit("message_gbps", outcome.message_gbps);
-    visit("slowest_gbps", outcome.slowest_gbps);
-    visit("completion_p50_us", outcome.completion_p50_us);
-    visit("completion_p99_us", outcome.completion_p99_us);
-    visit("completion_max_us", outcome.completion_max_us);
-    visit("cpu_seconds", outcome.cpu_seconds);
-}
+using Outcome = run::PointOutcome;
 
 class Database {
   public:

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "app/cli/json_text.h"
 #include "app/fabric/term.h"
 #include "plan/units.h"
 
@@ -15,24 +14,9 @@ namespace softib::app::sweep {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using run::PointRow;
 
 constexpr std::size_t kRowsShown = 100;
-
-/// Returns a cell of comma-separated values, in quotes if it needs them.
-std::string cell(const std::string& text) {
-    if (text.find_first_of(",\"\n") == text.npos) {
-        return text;
-    }
-    std::string out = "\"";
-    for (const char c : text) {
-        out += c == '"' ? "\"\"" : std::string(1, c);
-    }
-    return out + "\"";
-}
-
-const char* status_of(const PointRow& row) {
-    return !row.outcome ? "missing" : row.outcome->failed ? "failed" : "done";
-}
 
 std::string micro(double us) {
     return plan::show_time(static_cast<plan::TimePs>(us * 1e6));
@@ -40,7 +24,8 @@ std::string micro(double us) {
 
 }  // namespace
 
-std::string to_text(const std::vector<PointRow>& rows) {
+std::string to_text(const run::SweepReport& report) {
+    const std::vector<PointRow>& rows = report.rows;
     if (rows.empty()) {
         return "";
     }
@@ -79,50 +64,6 @@ std::string to_text(const std::vector<PointRow>& rows) {
     std::string text = table.text();
     if (rows.size() > kRowsShown) {
         text += fmt::format("and {} more: --csv has all\n", rows.size() - kRowsShown);
-    }
-    return text;
-}
-
-std::string to_json(const std::vector<PointRow>& rows) {
-    Json all = Json::array();
-    for (const PointRow& row : rows) {
-        Json one{{"number", row.number}, {"status", status_of(row)}};
-        for (const auto& [key, value] : row.point) {
-            one["parameters"][key] = value;
-        }
-        if (row.outcome && row.outcome->failed) {
-            one["error"] = row.outcome->error;
-        } else if (row.outcome) {
-            for_each_number(*row.outcome, [&](const char* name, auto value) { one[name] = value; });
-            one["log_hash"] = row.outcome->log_hash;
-        }
-        all.push_back(std::move(one));
-    }
-    return json_text({{"points", std::move(all)}});
-}
-
-std::string to_csv(const std::vector<PointRow>& rows) {
-    std::string text = "number";
-    if (!rows.empty()) {
-        for (const auto& [key, value] : rows.front().point) {
-            text += "," + key;
-        }
-    }
-    text += ",status";
-    for_each_number(Outcome{}, [&](const char* name, auto) { text += fmt::format(",{}", name); });
-    text += ",log_hash,error\n";
-    for (const PointRow& row : rows) {
-        text += std::to_string(row.number);
-        for (const auto& [key, value] : row.point) {
-            text += "," + cell(value);
-        }
-        text += fmt::format(",{}", status_of(row));
-        const Outcome outcome = row.outcome.value_or(Outcome{});
-        const bool known = row.outcome && !row.outcome->failed;
-        for_each_number(outcome, [&](const char*, auto value) {
-            text += known ? fmt::format(",{}", value) : ",";
-        });
-        text += fmt::format(",{},{}\n", outcome.log_hash, cell(outcome.error));
     }
     return text;
 }

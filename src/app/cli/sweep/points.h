@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The points of a sweep with their outcomes, as text, JSON and comma-separated values.
+// The points of a sweep with their outcomes, as text for people and for the process that collects
+// them.
 
 #include <cstdint>
 #include <optional>
@@ -9,19 +10,11 @@
 #include <vector>
 
 #include "app/cli/sweep/database.h"
-#include "spec/scenario/sweep.h"
+#include "run/points.h"
 
 namespace softib::app::sweep {
 
-struct PointRow {
-    std::uint64_t number = 0;
-    spec::SweepPoint point = {};
-    std::optional<Outcome> outcome = {};  ///< std::nullopt: the point has not been simulated.
-};
-
-std::string to_text(const std::vector<PointRow>& rows);
-std::string to_json(const std::vector<PointRow>& rows);
-std::string to_csv(const std::vector<PointRow>& rows);
+std::string to_text(const run::SweepReport& report);
 
 /// Returns an outcome as the text that the process of a point sends to the one that started it.
 std::string to_message(const Outcome& outcome);

@@ -11,15 +11,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "app/cli/sim/interrupt.h"
+#include "app/cli/sim/write.h"
+#include "app/cli/sweep/database.h"
 #include "app/cli/sweep/points.h"
 #include "app/cli/sweep/pool.h"
 #include "app/cli/sweep/share.h"
 #include "app/fabric/term.h"
 #include "core/base/mix.h"
+#include "run/execute.h"
 
 namespace softib::app::sweep {
 
@@ -82,16 +84,15 @@ class SweepBar {
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
-class Run {
+class Sweeper {
   public:
-    Run(const spec::Sweep& sweep, const Settings& settings, const Simulate& simulate)
-        : sweep_(sweep), settings_(settings), simulate_(simulate) {
-        for (const spec::SweepAxis& axis : sweep.axes) {
+    explicit Sweeper(const run::Run& run) : run_(run), sweep_(std::get<run::Sweep>(run.kind).axes) {
+        for (const spec::SweepAxis& axis : sweep_.axes) {
             keys_.push_back(axis.key);
         }
-        whole_ = !settings.database.empty()
-                     ? settings.database
-                     : std::filesystem::path(sweep.file).stem().string() + ".db";
+        whole_ = !run.sweep.database.empty()
+                     ? run.sweep.database
+                     : std::filesystem::path(sweep_.file).stem().string() + ".db";
     }
 
     int simulate_all();
@@ -110,7 +111,7 @@ class Run {
         // Sorted, so that a point keeps its key if the order of the sweep's axes changes.
         const std::set<std::pair<std::string, std::string>> sorted(point.values.begin(),
                                                                    point.values.end());
-        std::string text = settings_.common;
+        std::string text = SOFTIB_VERSION + std::get<run::Sweep>(run_.kind).common;
         for (const auto& [name, value] : sorted) {
             text += fmt::format("{}={}{}", name, value, '\0');
         }
@@ -133,15 +134,15 @@ class Run {
                                                 Database& database);
     int finish(const std::vector<Point>& points, const std::string& file, bool stopped) const;
 
+    const run::Run& run_;
     const spec::Sweep& sweep_;
-    const Settings& settings_;
-    const Simulate& simulate_;
     std::vector<std::string> keys_ = {};
     std::string whole_;
 };
 
 /// Loads results from a database, for points that have none yet or only a failure.
-std::expected<void, std::string> Run::recall(const std::string& file, std::vector<Point>& points) {
+std::expected<void, std::string> Sweeper::recall(const std::string& file,
+                                                 std::vector<Point>& points) {
     auto database = Database::open(file, keys_);
     if (!database) {
         return std::unexpected(database.error());
@@ -162,8 +163,8 @@ std::expected<void, std::string> Run::recall(const std::string& file, std::vecto
 }
 
 /// Simulates the points that have no result. Returns false if the user stopped it.
-std::expected<bool, std::string> Run::run_points(std::vector<Point>& points, std::uint32_t jobs,
-                                                 Database& database) {
+std::expected<bool, std::string> Sweeper::run_points(std::vector<Point>& points, std::uint32_t jobs,
+                                                     Database& database) {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (!points[i].outcome || points[i].outcome->failed) {
@@ -174,7 +175,10 @@ std::expected<bool, std::string> Run::run_points(std::vector<Point>& points, std
     std::uint64_t done = before;
     const sim::InterruptWatch watch;
     SweepBar bar;
-    Pool pool(jobs, [&](std::uint64_t i) { return to_message(simulate_(points[i].values)); });
+    Pool pool(jobs, [&](std::uint64_t i) {
+        run::Watch quiet;
+        return to_message(run::simulate_point(run_, points[i].values, quiet));
+    });
     for (auto next = open.begin(); next != open.end() || pool.running() != 0;) {
         if (watch.interrupted()) {
             return false;
@@ -208,11 +212,11 @@ std::expected<bool, std::string> Run::run_points(std::vector<Point>& points, std
     return true;
 }
 
-int Run::simulate_all() {
+int Sweeper::simulate_all() {
     const auto share =
-        find_share(settings_.part, [](const char* name) { return std::getenv(name); });
+        find_share(run_.sweep.part, [](const char* name) { return std::getenv(name); });
     if (!share) {
-        return settings_.part.empty() ? fail(share.error()) : misuse(share.error());
+        return run_.sweep.part.empty() ? fail(share.error()) : misuse(share.error());
     }
     std::vector<Point> points;
     for (std::uint64_t number = 0; number < sweep_.point_count(); ++number) {
@@ -235,7 +239,9 @@ int Run::simulate_all() {
     if (!database) {
         return fail(database.error());
     }
-    const std::uint32_t jobs = settings_.jobs != 0 ? settings_.jobs : share->launched ? 1 : cores();
+    const std::uint32_t jobs = run_.sweep.jobs != 0 ? run_.sweep.jobs
+                               : share->launched    ? 1
+                                                    : cores();
     const auto ran = run_points(points, jobs, *database);
     if (!ran) {
         return fail(ran.error());
@@ -245,7 +251,7 @@ int Run::simulate_all() {
 
 /// Puts the results of all parts into the database of the whole sweep. The parts are the files
 /// beside it with names of parts.
-int Run::merge() {
+int Sweeper::merge() {
     const std::filesystem::path whole(whole_);
     const std::filesystem::path folder = whole.has_parent_path() ? whole.parent_path() : ".";
     const std::string begin = whole.stem().string() + ".part-";
@@ -292,29 +298,17 @@ int Run::merge() {
 }
 
 /// Prints the results. Returns the exit status: 0 if every point is done.
-int Run::finish(const std::vector<Point>& points, const std::string& file, bool stopped) const {
-    std::vector<PointRow> rows;
+int Sweeper::finish(const std::vector<Point>& points, const std::string& file, bool stopped) const {
+    run::SweepReport report{.stopped = stopped};
     std::uint64_t failed = 0;
     std::uint64_t missing = 0;
     for (const Point& point : points) {
-        rows.push_back({point.number, point.values, point.outcome});
+        report.rows.push_back({point.number, point.values, point.outcome});
         missing += point.outcome ? 0U : 1U;
         failed += point.outcome && point.outcome->failed ? 1U : 0U;
     }
-    if (settings_.json) {
-        fmt::print("{}", to_json(rows));
-    } else if (settings_.csv == "-") {
-        fmt::print("{}", to_csv(rows));
-    } else {
-        fmt::print("{}", to_text(rows));
-    }
-    if (!settings_.csv.empty() && settings_.csv != "-") {
-        std::ofstream out(settings_.csv, std::ios::binary | std::ios::trunc);
-        out << to_csv(rows);
-        out.close();
-        if (!out) {
-            return fail(fmt::format("cannot write {}: {}", settings_.csv, std::strerror(errno)));
-        }
+    if (const int status = sim::write_outcome(run_.outputs, std::move(report)); status != 0) {
+        return status;
     }
     note(fmt::format("{} of {} are in {}", counted(points.size() - missing, "point"), points.size(),
                      file));
@@ -330,9 +324,9 @@ int Run::finish(const std::vector<Point>& points, const std::string& file, bool 
 
 }  // namespace
 
-int run_sweep(const spec::Sweep& sweep, const Settings& settings, const Simulate& simulate) {
-    Run run(sweep, settings, simulate);
-    return settings.merge ? run.merge() : run.simulate_all();
+int run_sweep(const run::Run& run) {
+    Sweeper sweeper(run);
+    return run.sweep.merge ? sweeper.merge() : sweeper.simulate_all();
 }
 
 }  // namespace softib::app::sweep

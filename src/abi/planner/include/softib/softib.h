@@ -23,12 +23,21 @@ const char* softib_version(void);
 
 /*
  * Opens the simulation of a scenario. Names of files in it are relative to `folder`. Returns NULL
- * if the scenario has a fault, and writes a sentence for the user into `error`, cut to
- * `error_bytes`.
+ * if the scenario has a fault or is another kind of run than one simulation, and writes a sentence
+ * for the user into `error`, cut to `error_bytes`.
  */
 softib_simulation* softib_open(const char* scenario, const char* folder, char* error,
                                size_t error_bytes);
 void softib_close(softib_simulation* simulation);
+
+/*
+ * Carries out a run of any kind: one simulation, a comparison (compare = ...), a what-if
+ * ([whatif]), a sweep ([vary] or seeds = N), or an all-reduce in switches (pattern =
+ * "sharp-allreduce"). Returns what `softib sim --json` prints, which the caller gives back to
+ * softib_free; NULL with a sentence in `error` as softib_open does.
+ */
+char* softib_ask(const char* scenario, const char* folder, char* error, size_t error_bytes);
+void softib_free(char* answer);
 
 /*
  * Runs until `until_ps` of virtual time, or for `events_max` events (0: any number), but not past

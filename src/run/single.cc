@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "app/cli/sim/run.h"
+#include "run/single.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
-#include <optional>
 
-#include "app/cli/sim/parallel.h"
-#include "app/cli/sim/progress.h"
-#include "app/fabric/term.h"
 #include "core/topo/subnets.h"
 #include "plan/results.h"
+#include "plan/units.h"
+#include "run/parts.h"
 #include "spec/scenario/model.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 namespace {
+
+using plan::counted;
+
+constexpr std::uint32_t kStep = 200'000;  ///< Events between looks: some hundredths of a second.
 
 /// Returns the features of a network, in words.
 std::string describe_network(net::ModelKind model, const net::SimulationOptions& options,
@@ -70,6 +73,24 @@ Report report_of(const spec::Scenario& scenario, const spec::Experiment& experim
     return report;
 }
 
+double cpu_seconds() {
+    timespec used{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+/// Does the same as Player::run_some, and lets the watch look when it is due.
+bool run_some(plan::Player& player, plan::TimePs until, Watch* watch) {
+    if (watch == nullptr || watch->next_look() >= until) {
+        return player.run_some(until, kStep);
+    }
+    const plan::TimePs at = watch->next_look();
+    if (player.run_some(at, kStep)) {
+        watch->look(player.model(), at);
+    }
+    return player.model().idle();
+}
+
 }  // namespace
 
 std::string title_of(const spec::Scenario& scenario, const topo::Fabric& fabric) {
@@ -85,52 +106,65 @@ std::string title_of(const spec::Scenario& scenario, const topo::Fabric& fabric)
                        counted(fabric.count(topo::NodeKind::kSwitch), "switch"), joined);
 }
 
-std::expected<void, std::string> simulate(const spec::Scenario& scenario,
-                                          const spec::Experiment& experiment, std::uint32_t threads,
-                                          const UseReport& use, const RecordOptions& record) {
-    const auto report = [&](const plan::Player& player, const Ran& ran) {
-        use(report_of(scenario, experiment, player, ran), player);
+Ran play(plan::Player& player, plan::TimePs until, std::uint32_t mtu, Watch& watch, bool records) {
+    const double begun = cpu_seconds();
+    const double packets =
+        std::max<double>(static_cast<double>(player.bytes_planned()) / mtu +
+                             2.0 * static_cast<double>(player.messages_planned()),
+                         1);
+    bool done = false;
+    while (!done && !watch.stopped()) {
+        done = run_some(player, until, records ? &watch : nullptr);
+        const net::Model& model = player.model();
+        double part = std::max(
+            static_cast<double>(model.packets_delivered()) / packets,
+            static_cast<double>(player.ended()) /
+                static_cast<double>(std::max<std::uint64_t>(player.messages_planned(), 1)));
+        if (until != plan::kNever && until != 0) {
+            part = std::max(part, static_cast<double>(model.now()) / static_cast<double>(until));
+        }
+        watch.show(std::min(part, 1.0), model.now(), model.events());
+    }
+    return {.stopped = !done, .cpu_seconds = cpu_seconds() - begun};
+}
+
+std::expected<std::optional<Report>, std::string> simulate(const spec::Scenario& scenario,
+                                                           const spec::Experiment& experiment,
+                                                           const Place& place, Watch& watch,
+                                                           bool keeps_messages) {
+    std::optional<Report> report;
+    const auto use = [&](plan::Player& player, const Ran& ran) {
+        report = report_of(scenario, experiment, player, ran);
+        if (keeps_messages) {
+            report->messages = player.take_messages();
+            const plan::Ends ends(experiment.fabric);
+            for (std::uint32_t end = 0; end < ends.count(); ++end) {
+                report->ends.push_back(ends.name(end));
+            }
+        }
     };
-    const bool in_job = threads == 0;
-    if ((in_job || threads > 1) && scenario.model == net::ModelKind::kFlow) {
-        return std::unexpected(
-            "the flow model runs on one thread; leave --threads and mpirun out, or take the model "
-            "packet");
-    }
-    if (threads != 1 && !record.path.empty()) {
-        return std::unexpected(
-            "--record and --serve are for one thread; leave --threads and mpirun out");
-    }
-    if (in_job) {
-        return run_in_job(scenario, experiment, report);
-    }
-    if (threads > 1) {
-        return run_on_threads(scenario, experiment, threads, report);
+    if (place.job || place.threads > 1) {
+        const auto ran = place.job
+                             ? run_in_job(scenario, experiment, place.libraries, watch, use)
+                             : run_on_threads(scenario, experiment, place.threads, watch, use);
+        return ran ? std::expected<std::optional<Report>, std::string>(std::move(report))
+                   : std::unexpected(ran.error());
     }
     const auto model = spec::make_model(scenario, experiment);
     if (!model) {
         return std::unexpected(model.error());
     }
-    std::optional<Recorder> recorder;
-    if (!record.path.empty()) {
-        auto created = Recorder::create(experiment.fabric, record);
-        if (!created) {
-            return std::unexpected(created.error());
-        }
-        recorder.emplace(*std::move(created));
-        recorder->look(**model, 0);
-        if (auto begun = record.begun ? record.begun() : std::expected<void, std::string>();
-            !begun) {
-            return std::unexpected(begun.error());
-        }
+    if (auto begun = watch.begin(experiment.fabric, **model); !begun) {
+        return std::unexpected(begun.error());
     }
     plan::Player player(**model, experiment.schedules);
-    report(player, run_with_progress(player, scenario.until, experiment.options.hosts.mtu, true,
-                                     recorder ? &*recorder : nullptr));
-    if (recorder && !recorder->error().empty()) {
-        return std::unexpected(recorder->error());
+    const Ran ran = play(player, scenario.until, experiment.options.hosts.mtu, watch, true);
+    const auto finished = watch.finish(**model);
+    use(player, ran);
+    if (!finished) {
+        return std::unexpected(finished.error());
     }
-    return {};
+    return report;
 }
 
-}  // namespace softib::app::sim
+}  // namespace softib::run

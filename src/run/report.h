@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The report of `softib sim`: as text for a terminal or a pipe, as JSON, as tables of
-// comma-separated values, and as a page of HTML that loads nothing else.
+// The report of one simulation, and its forms that programs read.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/topo/fabric.h"
-#include "plan/ends.h"
 #include "plan/player.h"
 #include "plan/results.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 /// A run of a simulation, with what was simulated and the results.
 struct Report {
@@ -34,6 +32,9 @@ struct Report {
     double cpu_seconds = 0;
     std::vector<std::string> notes = {};
     plan::Results results = {};
+    // For a table of messages; empty if nobody wanted one.
+    std::vector<plan::MessageRecord> messages = {};
+    std::vector<std::string> ends = {};  ///< The names of end ports.
 
     bool has_packets() const { return model == net::ModelKind::kPacket; }
 };
@@ -50,14 +51,10 @@ inline std::string flows_on(const Report& report, const plan::LinkResult& link) 
     return report.adaptive && !link.host ? "?" : std::to_string(link.flows);
 }
 
-std::string to_text(const Report& report);
 std::string to_json(const Report& report);
-std::string to_html(const Report& report);
-/// Returns the JSON schema of scenarios.
-std::string scenario_schema();
 /// Returns comma-separated values, a line for each message.
-std::string messages_csv(const plan::Player& player, const plan::Ends& ends);
+std::string to_csv(const Report& report);
 /// Returns comma-separated values, a line for each direction of each cable.
 std::string links_csv(const Report& report);
 
-}  // namespace softib::app::sim
+}  // namespace softib::run

@@ -11,7 +11,7 @@
 
 #include "plan/route_loads.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 /// The fabric without something, and how the traffic fared on it.
 struct WhatIfCase {
@@ -25,7 +25,7 @@ struct WhatIfCase {
     double finished_us = 0;   ///< When the last message was delivered.
 };
 
-struct WhatIf {
+struct WhatIfReport {
     std::string title = {};
     std::vector<WhatIfCase> cases = {};  ///< The first is the fabric that has lost nothing.
     plan::Ranking ranking = {};
@@ -34,7 +34,8 @@ struct WhatIf {
     std::vector<std::string> router_names = {};  ///< In the order of ranking.routers.
 };
 
-std::string to_text(const WhatIf& whatif);
-std::string to_json(const WhatIf& whatif);
+std::string to_json(const WhatIfReport& whatif);
+/// Returns comma-separated values, a line for each case.
+std::string to_csv(const WhatIfReport& whatif);
 
-}  // namespace softib::app::sim
+}  // namespace softib::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "app/cli/sim/compare.h"
+#include "run/comparison.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,11 +8,11 @@
 #include <functional>
 #include <iterator>
 
-#include "app/cli/json_text.h"
-#include "app/fabric/term.h"
+#include "answer/json_text.h"
 #include "plan/units.h"
+#include "spec/scenario/serves.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 namespace {
 
@@ -117,30 +117,6 @@ std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparis
     return rows;
 }
 
-std::string to_text(const Comparison& comparison) {
-    std::string text = painted(comparison.title, Colour::kBold) + "\n";
-    for (const Compared& each : comparison.variants) {
-        text +=
-            fmt::format("{}: routes by {}, {}{}\n", each.name, each.report.engine,
-                        each.report.network, each.report.stopped ? "; stopped before the end" : "");
-    }
-    const std::vector<std::vector<std::string>> rows = comparison_rows(comparison);
-    Table table(rows.front());
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-        table.row(rows[i]);
-    }
-    text += "\n" + table.text();
-    for (const Compared& each : comparison.variants) {
-        for (const plan::CongestionTree& tree : each.report.results.trees) {
-            text += fmt::format("{}: {}\n", each.name, tree.text);
-        }
-        for (const std::string& note : each.report.notes) {
-            text += fmt::format("{} {}: {}\n", painted("note:", Colour::kYellow), each.name, note);
-        }
-    }
-    return text;
-}
-
 namespace {
 
 /// Returns the figures of one network as JSON, by name.
@@ -195,7 +171,9 @@ std::string to_json(const Comparison& comparison) {
         fields["report"] = Json::parse(to_json(each.report));
         variants.push_back(std::move(fields));
     }
-    return json_text({{"title", comparison.title}, {"variants", std::move(variants)}});
+    return answer::json_text({{"kind", spec::to_string(spec::RunKind::kCompare)},
+                      {"title", comparison.title},
+                      {"variants", std::move(variants)}});
 }
 
-}  // namespace softib::app::sim
+}  // namespace softib::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "app/cli/sim/parallel.h"
+#include "run/parts.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,11 @@
 #include <thread>
 #include <type_traits>
 
-#include "app/fabric/environment.h"
 #include "net/sim/part_simulation.h"
 #include "parallel/job.h"
 #include "parallel/threads.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 namespace {
 
@@ -24,8 +23,8 @@ struct PartRun {
         : model(whole, number, exchange), player(model, experiment.schedules, number) {}
 
     /// Runs this part. `stopped` in the result says whether the user stopped this or another part.
-    Ran run(const spec::Scenario& scenario, const spec::Experiment& experiment, bool shows) {
-        Ran ran = run_with_progress(player, scenario.until, experiment.options.hosts.mtu, shows);
+    Ran run(const spec::Scenario& scenario, const spec::Experiment& experiment, Watch& watch) {
+        Ran ran = play(player, scenario.until, experiment.options.hosts.mtu, watch, false);
         if (ran.stopped) {
             model.stop();
             while (!model.run_some(scenario.until, 1)) {
@@ -47,6 +46,16 @@ std::expected<net::PartedFabric, std::string> part(const spec::Experiment& exper
     }
     return *std::move(whole);
 }
+
+/// Passes on whether the user has stopped the run, and shows nothing.
+class Quiet : public Watch {
+  public:
+    explicit Quiet(Watch& watch) : watch_(watch) {}
+    bool stopped() override { return watch_.stopped(); }
+
+  private:
+    Watch& watch_;
+};
 
 /// Gives the results of all parts to the first one, and calls `use` with it.
 void conclude(PartRun& first, std::vector<net::PartTotals> totals,
@@ -107,7 +116,8 @@ std::vector<std::uint8_t> pack(const PartRun& run, const Ran& ran) {
 
 std::expected<void, std::string> run_on_threads(const spec::Scenario& scenario,
                                                 const spec::Experiment& experiment,
-                                                std::uint32_t threads, const UsePlayer& use) {
+                                                std::uint32_t threads, Watch& watch,
+                                                const UsePlayer& use) {
     const auto whole = part(experiment, threads);
     if (!whole) {
         return std::unexpected(whole.error());
@@ -125,7 +135,7 @@ std::expected<void, std::string> run_on_threads(const spec::Scenario& scenario,
             });
         }
         runs[0] = std::make_unique<PartRun>(*whole, experiment, 0, meeting.seat(0));
-        ran = runs[0]->run(scenario, experiment, true);
+        ran = runs[0]->run(scenario, experiment, watch);
     }
     std::vector<net::PartTotals> totals;
     std::vector<plan::PlayerRecords> records;
@@ -139,8 +149,9 @@ std::expected<void, std::string> run_on_threads(const spec::Scenario& scenario,
 
 std::expected<void, std::string> run_in_job(const spec::Scenario& scenario,
                                             const spec::Experiment& experiment,
+                                            const std::string& libraries, Watch& watch,
                                             const UsePlayer& use) {
-    auto job = parallel::Job::join(library_dir());
+    auto job = parallel::Job::join(libraries);
     if (!job) {
         return std::unexpected(job.error());
     }
@@ -151,7 +162,8 @@ std::expected<void, std::string> run_in_job(const spec::Scenario& scenario,
                    : std::expected<void, std::string>();
     }
     PartRun run(*whole, experiment, (*job)->rank(), **job);
-    Ran ran = run.run(scenario, experiment, (*job)->rank() == 0);
+    Quiet quiet(watch);
+    Ran ran = run.run(scenario, experiment, (*job)->rank() == 0 ? watch : quiet);
     const auto packed = (*job)->gather(pack(run, ran));
     if ((*job)->rank() != 0) {
         return {};
@@ -174,4 +186,4 @@ std::expected<void, std::string> run_in_job(const spec::Scenario& scenario,
     return {};
 }
 
-}  // namespace softib::app::sim
+}  // namespace softib::run

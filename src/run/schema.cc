@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The JSON schema of scenarios, for editors that check and complete TOML by a schema.
+#include "run/schema.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 
-#include "app/cli/json_text.h"
-#include "app/cli/sim/report.h"
+#include "answer/json_text.h"
 #include "plan/traffic.h"
 #include "spec/scenario/scenario.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 namespace {
 
@@ -81,10 +82,22 @@ std::string scenario_schema() {
                            {"router", value_of("ROUTER", "a router between subnets that is lost")},
                            {"random", value_of("N", "so many cables at random")},
                            {"at", value_of("TIME", "when; without: before the run")}});
+    top["base"] = value_of("FILE", "a scenario that this file changes");
+    top["seeds"] = value_of("N", "a sweep: each point with the seeds 1 to N");
+    Json vary;
+    for (const spec::ScenarioKey& key : spec::scenario_keys()) {
+        const std::string name(key.name == "pattern" ? "traffic" : key.name);
+        vary[name] = {{"type", "array"}, {"description", key.help}};
+    }
+    for (const spec::ConfigKey& key : spec::config_keys()) {
+        vary[std::string(key.name)] = {{"type", "array"}, {"description", key.help}};
+    }
+    top["vary"] = object_of(std::move(vary));
+    top["whatif"] = object_of({{"seeds", value_of("N", "draws of random failures")}});
     Json schema = object_of(std::move(top));
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
     schema["title"] = "A scenario of softib sim";
-    return json_text(schema);
+    return answer::json_text(schema);
 }
 
-}  // namespace softib::app::sim
+}  // namespace softib::run

@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/json_text.h"
-#include "app/cli/sim/report.h"
+#include "answer/json_text.h"
+#include "run/report.h"
+#include "spec/scenario/serves.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 namespace {
 
@@ -109,7 +110,8 @@ std::string to_json(const Report& report) {
         trees.push_back(to_json(tree, results));
     }
     const net::ModelStats& stats = results.stats;
-    return json_text({{"model", report.has_packets() ? "packet" : "flow"},
+    return answer::json_text({{"kind", spec::to_string(spec::RunKind::kSingle)},
+                      {"model", report.has_packets() ? "packet" : "flow"},
                       {"fabric",
                        {{"title", report.title},
                         {"hosts", report.hosts},
@@ -133,4 +135,43 @@ std::string to_json(const Report& report) {
                       {"log_hash", fmt::format("{:016x}", stats.log_hash)}});
 }
 
-}  // namespace softib::app::sim
+std::string to_csv(const Report& report) {
+    std::string text = "traffic,from,to,bytes,started_ps,delivered_ps,ended_ps,failed,gbps\n";
+    const auto time = [](plan::TimePs at) {
+        return at == plan::kNever ? std::string() : std::to_string(at);
+    };
+    // Sorted by sender: if several threads ran the simulation, messages come in another order.
+    std::vector<plan::MessageRecord> messages = report.messages;
+    std::ranges::stable_sort(messages, {}, [](const plan::MessageRecord& message) {
+        return std::pair(message.traffic, message.sender);
+    });
+    for (const plan::MessageRecord& message : messages) {
+        const bool timed =
+            message.delivered_at != plan::kNever && message.delivered_at > message.started_at;
+        const double gbps = timed
+                                ? static_cast<double>(message.bytes) * 8000 /
+                                      static_cast<double>(message.delivered_at - message.started_at)
+                                : 0;
+        text += fmt::format("{},{},{},{},{},{},{},{},{}\n",
+                            report.results.traffics[message.traffic].pattern,
+                            report.ends[message.from], report.ends[message.to], message.bytes,
+                            message.started_at, time(message.delivered_at), time(message.ended_at),
+                            message.failed ? 1 : 0, timed ? fmt::format("{:.3f}", gbps) : "");
+    }
+    return text;
+}
+
+std::string links_csv(const Report& report) {
+    std::string text = "link,to,bytes,packets,use,full,xmit_wait_ps,flows,gbps,link_gbps\n";
+    const auto of_packets = [&](std::uint64_t value) {
+        return report.has_packets() ? std::to_string(value) : std::string();
+    };
+    for (const plan::LinkResult& link : report.results.links) {
+        text += fmt::format("{},{},{},{},{:.4f},{:.4f},{},{},{:.3f},{:.1f}\n", link.name, link.peer,
+                            link.load.bytes, of_packets(link.load.packets), link.use, link.full,
+                            of_packets(link.load.wait_ps), link.flows, link.gbps, link.load.gbps);
+    }
+    return text;
+}
+
+}  // namespace softib::run

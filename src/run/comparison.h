@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/sim/report.h"
 #include "plan/distribution.h"
+#include "run/report.h"
 
-namespace softib::app::sim {
+namespace softib::run {
 
 /// A network and the report of the simulation on it.
 struct Compared {
@@ -41,11 +41,9 @@ ComparedFigures figures_of(const Report& report);
 /// name of a figure and its value on each network.
 std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparison);
 
-std::string to_text(const Comparison& comparison);
 std::string to_json(const Comparison& comparison);
 /// Returns comma-separated values, a line of figures for each network. A figure that the model does
 /// not know is empty.
 std::string to_csv(const Comparison& comparison);
-std::string to_html(const Comparison& comparison);
 
-}  // namespace softib::app::sim
+}  // namespace softib::run
