@@ -117,6 +117,25 @@ def beside_opensm(build):
     return found
 
 
+def on_real_clusters(build):
+    """Returns (dump, flows with auto, OpenSM's best engine, its flows) for each dump of ibnetdiscover in
+    the directory that SOFTIB_TEST_DUMPS names, both on the live fabric."""
+    folder = os.environ.get("SOFTIB_TEST_DUMPS")
+    if shutil.which("opensm") is None or not folder:
+        return []
+    found = []
+    softib = os.path.abspath(f"{build}/bin/softib")
+    with tempfile.TemporaryDirectory() as runtime:
+        env = dict(os.environ, SOFTIB_RUNTIME_DIR=runtime)
+        for dump in sorted(Path(folder).iterdir()):
+            ours = shift_contention(softib, env, "--from", str(dump))
+            theirs = min((shift_contention(softib, env, "--from", str(dump), "--sm", "opensm",
+                                           "--sm-args", f"-R {engine}"), engine)
+                         for engine in ("minhop", "updn", "ftree", "dfsssp", "nue"))
+            found.append((dump.name, ours, theirs[1], theirs[0]))
+    return found
+
+
 def goals(speed, quality, bring_up, repair, paths):
     """Returns (what, measured, goal, whether it is reached) for every figure that has a goal."""
     found = []
@@ -209,6 +228,13 @@ def main():
               "| tree | seed | ours | OpenSM |", "|---|---|---|---|"]
     lines += [f"| {name} | {seed} | {ours:.2f} | {theirs:.2f} |"
               for name, seed, ours, theirs in pairs]
+    clusters = on_real_clusters(arguments.build)
+    if clusters:
+        lines += ["", "## Shifts on dumps of real clusters: auto and OpenSM's best engine, live", "",
+                  "Mean over all shifts of the flows on the busiest link.", "",
+                  "| dump | ours | OpenSM | its engine |", "|---|---|---|---|"]
+        lines += [f"| {name} | {ours:.2f} | {theirs:.2f} | {engine} |"
+                  for name, ours, engine, theirs in clusters]
     for title, key in (("Routing", "speed"), ("Quality, cables lost", "quality"),
                        ("Bring-up", "bringup"), ("A cable is lost, and returns", "repair")):
         lines += ["", f"## {title}", "", "```", tables[key].rstrip(), "```"]

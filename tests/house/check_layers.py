@@ -39,8 +39,8 @@ ALLOWED = {
                   "net/engine"],
     "net/manage": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/agent",
                    "core/routing", "core/sm", "net/plant", "net/engine"],
-    "net/sim": ["core/base", "core/topo", "core/router", "core/routing", "net", "net/plant",
-                "net/engine", "net/hosts", "net/manage"],
+    "net/sim": ["core/base", "core/topo", "core/router", "core/routing", "core/sm", "net",
+                "net/plant", "net/engine", "net/hosts", "net/manage"],
     "net/tests": ["core/base", "core/wire", "core/link", "core/hca", "core/agent", "core/routing",
                   "net/plant", "net/engine", "net/hosts", "net/manage", "net/sim"],
     # Rates instead of packets.
@@ -112,7 +112,7 @@ ALLOWED = {
                      "runtime/daemon", "runtime/carrier", "app/fabric", "server", "telemetry",
                      "telemetry/export", "telemetry/mad", "telemetry/store"],
     "app/programs/port_program.cc": ["app/programs/port_program.h", "umad"],
-    "app/programs/port_program.h": ["umad"],
+    "app/programs/port_program.h": ["core/base", "umad"],
     "app/programs/softib_am.cc": ["core/base", "core/wire", "core/mad", "core/sharp",
                                   "core/sharp/manager", "umad", "app/programs/port_program.h"],
     "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm",
@@ -123,8 +123,8 @@ APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/p
        "app/programs/softib_am.cc", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + [
-    "parallel", "run", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
-    "answer", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp",
+    "parallel", "run", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace",
+    "spec/train", "answer", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp",
     "abi/sysfs", "abi/rspreload", "abi/nccl", "umad", "telemetry", "telemetry/export",
     "telemetry/mad", "telemetry/store",
     "server"] + APP

@@ -51,6 +51,28 @@ TEST(Manager, AdaptersGetTheLowLidsInOrder) {
     }
 }
 
+TEST(Manager, RoutesHostsInTheOrderInWhichProgramsNumberThem) {
+    Rig rig(fat_tree(16, 8));
+    ManagerConfig config;
+    const auto guid_of = [&](std::uint32_t host) {
+        return rig.mesh.node(host).spec().ports[1].guid;
+    };
+    config.host_order = {{guid_of(9).value, 0}, {guid_of(2).value, 1}};
+    Manager& manager = rig.add_manager(rig.first_switch(), config);
+    manager.start(rig.now_ns);
+    rig.run();
+    std::map<std::uint32_t, Guid> by_order;
+    for (const routing::Target& target : manager.graph()->targets()) {
+        if (!target.is_switch()) {
+            by_order[target.order] = target.guid;
+        }
+    }
+    EXPECT_EQ(by_order[0], guid_of(9));
+    EXPECT_EQ(by_order[1], guid_of(2));
+    EXPECT_EQ(by_order[2], guid_of(0)) << "the others are by switch and port";
+    EXPECT_EQ(by_order[15], guid_of(15));
+}
+
 TEST(Manager, ASecondSweepWritesNothing) {
     Rig rig(fat_tree(16, 8));
     Manager& manager = rig.add_manager(rig.first_switch());

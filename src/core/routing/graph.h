@@ -175,7 +175,7 @@ std::vector<std::uint32_t> hops_from(const Graph& graph, std::span<const std::ui
 std::vector<std::uint32_t> hops_from(const Graph& graph, std::uint32_t start);
 
 /// Returns the graph of a fabric with LIDs by node index. Nodes without a cable have no target.
-/// Hosts are ordered as the fabric lists its nodes.
+/// Hosts are ordered as programs number them (topo::hcas_in_order).
 std::expected<Graph, Error> graph_of(const topo::Fabric& fabric, std::span<const Lid> lids,
                                      std::uint8_t lmc = 0);
 /// Returns the graph of one subnet of a fabric.

@@ -57,7 +57,12 @@ std::expected<Graph, Error> make_graph_of(const Fabric& fabric, std::span<const 
     std::vector<std::uint32_t> index(fabric.nodes.size(), kNone);
     add_switches(fabric, subnet, builder, index);
     add_cables(fabric, builder, index);
-    std::uint32_t order = 0;
+    // Nodes of no host come last.
+    const std::vector<topo::NodeIndex> hcas = topo::hcas_in_order(fabric);
+    std::vector<std::uint32_t> order(fabric.nodes.size(), static_cast<std::uint32_t>(hcas.size()));
+    for (std::uint32_t i = 0; i < hcas.size(); ++i) {
+        order[hcas[i].value] = i;
+    }
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
         const Node& node = fabric.nodes[i];
         if (index[i] != kNone) {
@@ -71,7 +76,7 @@ std::expected<Graph, Error> make_graph_of(const Fabric& fabric, std::span<const 
                                 .lmc = lmc,
                                 .port = link.peer_port.value,
                                 .at = index[link.peer.value],
-                                .order = order++});
+                                .order = order[i]});
         }
     }
     return builder.build();

@@ -52,6 +52,9 @@ struct ManagerConfig {
     std::uint64_t poll_period_ns = 250'000'000;      ///< Time between polls of a standby's master.
     /// Base LIDs of an earlier run, by port GUID. Those that do not fit this run are dropped.
     std::map<std::uint64_t, Lid> lids;
+    /// Positions of hosts, by port GUID, in the order in which programs number them, so that
+    /// routing can part the flows of neighbours. Hosts that are not here come after all others.
+    std::map<std::uint64_t, std::uint32_t> host_order;
     /// The partitions; std::nullopt to leave P_Key tables as they are, with all ports in the
     /// default partition.
     std::optional<std::vector<Partition>> partitions;
@@ -207,6 +210,7 @@ class Manager {
 
     // routes.cc
     bool build_graph();
+    std::vector<EndPort> ends_in_order() const;
     void route();
     void verify();
     // setup.cc

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Computes forwarding tables for the subnet that was discovered, and verifies them.
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "core/sm/manager.h"
 
@@ -28,11 +31,8 @@ bool Manager::build_graph() {
             }
         }
     }
-    std::vector<EndPort> ends;
-    subnet_.for_each_end_port([&](EndPort end) { ends.push_back(end); });
-    std::ranges::sort(ends, {}, [&](EndPort end) { return subnet_.port(end).guid; });
     std::uint32_t order = 0;
-    for (const EndPort end : ends) {
+    for (const EndPort end : ends_in_order()) {
         const SubnetNode& node = subnet_.node(end.node);
         const SubnetPort& port = subnet_.port(end);
         const auto lid = config_.lids.find(port.guid.value);
@@ -59,6 +59,48 @@ bool Manager::build_graph() {
     }
     graph_ = std::move(*graph);
     return true;
+}
+
+/// Returns all end ports, those with a place in the configured order first. The others are by switch,
+/// in the order of the switches' lowest hosts, and then by port: that is how racks are cabled and
+/// numbered, whereas GUIDs within a rack are in no order.
+std::vector<EndPort> Manager::ends_in_order() const {
+    struct Place {
+        std::uint32_t order;
+        Guid first;
+        std::uint8_t port;
+        Guid guid;
+        auto operator<=>(const Place&) const = default;
+    };
+    const auto switch_of = [&](EndPort end) {
+        return subnet_.node(end.node).is_switch() ? end.node : subnet_.port(end).peer;
+    };
+    std::map<NodeIndex, Guid> first;
+    subnet_.for_each_end_port([&](EndPort end) {
+        if (!subnet_.node(end.node).is_switch()) {
+            const Guid guid = subnet_.port(end).guid;
+            const auto [at, fresh] = first.try_emplace(switch_of(end), guid);
+            at->second = fresh ? guid : std::min(at->second, guid);
+        }
+    });
+    std::vector<std::pair<Place, EndPort>> ends;
+    subnet_.for_each_end_port([&](EndPort end) {
+        const auto found = first.find(switch_of(end));
+        const SubnetPort& port = subnet_.port(end);
+        const auto given = config_.host_order.find(port.guid.value);
+        ends.push_back({{.order = given == config_.host_order.end() ? UINT32_MAX : given->second,
+                         .first = found == first.end() ? port.guid : found->second,
+                         .port = subnet_.node(end.node).is_switch() ? std::uint8_t{0}
+                                                                    : port.peer_port,
+                         .guid = port.guid},
+                        end});
+    });
+    std::ranges::sort(ends, {}, [](const auto& entry) { return entry.first; });
+    std::vector<EndPort> result;
+    for (const auto& [place, end] : ends) {
+        result.push_back(end);
+    }
+    return result;
 }
 
 void Manager::route() {

@@ -250,6 +250,14 @@ Guid port_guid(const Node& node, PortNum) {
     return node.port_guid == Guid{0} ? node.node_guid : node.port_guid;
 }
 
+std::vector<NodeIndex> hcas_in_order(const Fabric& fabric) {
+    std::vector<NodeIndex> result;
+    for (const Host& host : fabric.hosts) {
+        result.insert(result.end(), host.hcas.begin(), host.hcas.end());
+    }
+    return result;
+}
+
 std::string description_of(const Fabric& fabric, const Node& node) {
     if (!node.description.empty() || node.kind != NodeKind::kHca ||
         node.host >= fabric.hosts.size()) {

@@ -160,6 +160,9 @@ struct Error {
 /// management port is addressed (IBA vol. 1, 14.2.5.3).
 Guid port_guid(const Node& node, PortNum port);
 
+/// Returns all HCAs in the order in which programs on the fabric number them: host by host.
+std::vector<NodeIndex> hcas_in_order(const Fabric& fabric);
+
 /// Returns the node's NodeDescription, in the form of the Linux drivers: "h0 mlx5_0" for an HCA.
 std::string description_of(const Fabric& fabric, const Node& node);
 

@@ -7,6 +7,7 @@
 #include "core/agent/congestion_rules.h"
 #include "core/agent/from_fabric.h"
 #include "core/base/check.h"
+#include "core/sm/host_order.h"
 #include "net/manage/congestion_manager.h"
 #include "net/manage/lane_manager.h"
 
@@ -26,7 +27,9 @@ NodeId first_switch(const agent::Mesh& nodes) {
     return 0;
 }
 
-sm::ManagerConfig on_port(sm::ManagerConfig config, const agent::Node& node) {
+sm::ManagerConfig on_port(sm::ManagerConfig config, const agent::Node& node,
+                          const topo::Fabric& fabric) {
+    config.host_order = sm::host_order_of(fabric);
     config.port = node.is_switch() ? 0 : 1;
     config.port_guid = node.spec().ports[config.port].guid;
     return config;
@@ -48,7 +51,7 @@ Management::Management(const topo::Fabric& fabric, sm::ManagerConfig config)
     : nodes_(agent::make_mesh(fabric, *this, true)),
       arrival_(*this),
       root_(first_switch(nodes_)),
-      service_(on_port(std::move(config), nodes_.node(root_))),
+      service_(on_port(std::move(config), nodes_.node(root_), fabric)),
       manager_(dispatcher_.add(
           {.interests = agent::interests_in(sm::SubnetService::kClasses), .nodes = {root_}})),
       programs_(dispatcher_.add({.interests = {}, .nodes = adapters(nodes_)})) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/agent/from_fabric.h"
+#include "core/sm/host_order.h"
 #include "core/topo/trunk.h"
 #include "runtime/daemon/builder.h"
 #include "runtime/daemon/log.h"
@@ -91,6 +92,7 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
                 config.lids.try_emplace(topo::port_guid(node, port).value, node.lid);
             }
         }
+        config.host_order = sm::host_order_of(fabric);
         service_.emplace(std::move(config));
         service_token_ =
             dispatcher_.add({.interests = agent::interests_in(sm::SubnetService::kClasses),
