@@ -45,6 +45,8 @@ def library():
     for name, result, arguments in (
             ("softib_version", text, ()),
             ("softib_open", pointer, (text, text, text, ctypes.c_size_t)),
+            ("softib_ask", pointer, (text, text, text, ctypes.c_size_t)),
+            ("softib_free", None, (pointer,)),
             ("softib_close", None, (pointer,)),
             ("softib_run", ctypes.c_int, (pointer, ctypes.c_uint64, ctypes.c_uint32)),
             ("softib_number", ctypes.c_int, (pointer, text, numbers)),
@@ -85,6 +87,19 @@ def flags(options):
         elif value is not None and value is not False:
             words += [flag, str(value)]
     return words
+
+
+def answer(question, folder="."):
+    """Returns the answer to a question in TOML, as Python values, without another process."""
+    native = library()
+    error = ctypes.create_string_buffer(4096)
+    found = native.softib_ask(question.encode(), os.fspath(folder).encode(), error, len(error))
+    if not found:
+        raise Error(error.value.decode(errors="replace"))
+    try:
+        return json.loads(ctypes.string_at(found))
+    finally:
+        native.softib_free(found)
 
 
 def ask(*words, **options):

@@ -90,7 +90,7 @@ ALLOWED = {
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
-    "abi/planner": ["core/base", "core/topo", "net", "plan", "spec", "spec/scenario"],
+    "abi/planner": ["answer", "core/base", "core/topo", "net", "plan", "spec", "spec/scenario"],
     "abi/sharp": ["core/base", "core/sharp", "runtime/shm", "runtime/direct", "runtime/sharp"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],

@@ -5,6 +5,7 @@
 #include <softib/softib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <expected>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/ask.h"
 #include "plan/ends.h"
 #include "plan/player.h"
 #include "plan/results.h"
@@ -57,6 +59,13 @@ std::expected<std::unique_ptr<softib_simulation>, std::string> open_scenario(
     opened->model = *std::move(model);
     opened->player = std::make_unique<plan::Player>(*opened->model, opened->experiment.schedules);
     return opened;
+}
+
+std::expected<std::string, std::string> ask(std::string_view text, const std::string& folder) {
+    if (auto answer = answer::ask(text, folder)) {
+        return *std::move(answer);
+    }
+    return std::unexpected("say what is asked: ask = \"train\" or ask = \"search\"");
 }
 
 void write_error(std::string_view error, char* to, std::size_t bytes) {
@@ -196,6 +205,23 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
                             error_bytes);
     }
     return nullptr;
+}
+
+char* softib_ask(const char* question, const char* folder, char* error, size_t error_bytes) {
+    try {
+        const auto answer = softib::ask(question, folder == nullptr ? "" : folder);
+        if (answer) {
+            return strdup(answer->c_str());
+        }
+        softib::write_error(answer.error(), error, error_bytes);
+    } catch (const std::exception& thrown) {
+        softib::write_error(fmt::format("cannot answer: {}", thrown.what()), error, error_bytes);
+    }
+    return nullptr;
+}
+
+void softib_free(char* answer) {
+    std::free(answer);
 }
 
 void softib_close(softib_simulation* simulation) {

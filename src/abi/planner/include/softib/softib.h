@@ -31,6 +31,15 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
 void softib_close(softib_simulation* simulation);
 
 /*
+ * Answers a question to the planner, a text in TOML: ask = "train" (a training step) or "search"
+ * (the quickest mappings), and keys that are the flags of `softib plan train` and `search` with '_'
+ * for '-'. Returns what the command prints with --json, which the caller gives back to softib_free;
+ * NULL with a sentence in `error` as softib_open does. A search takes all cores, and seconds.
+ */
+char* softib_ask(const char* question, const char* folder, char* error, size_t error_bytes);
+void softib_free(char* answer);
+
+/*
  * Runs until `until_ps` of virtual time, or for `events_max` events (0: any number), but not past
  * the end of the scenario. Returns 1 if everything until then has happened or nothing is left to
  * happen, else 0.
