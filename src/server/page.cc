@@ -5,6 +5,7 @@
 
 #include "page/page_files.h"
 #include "server/encoding.h"
+#include "zip/gzip.h"
 
 namespace softib::server {
 
@@ -43,7 +44,7 @@ std::optional<Response> page_response(const Request& request) {
         response.body = file->gzip;
         response.headers["Content-Encoding"] = "gzip";
     } else {
-        response.body = gunzip(file->gzip, kFileMax).value_or("");
+        response.body = zip::gunzip(file->gzip, kFileMax).value_or("");
     }
     return response;
 }
