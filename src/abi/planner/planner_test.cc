@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,20 +101,36 @@ TEST(PlannerAbi, OpensOneSimulationAndRefusesOtherKindsByName) {
     EXPECT_NE(std::string(error).find("'target' is for the patterns"), std::string::npos) << error;
 }
 
+std::string answer_to(const std::string& text, std::span<char> error) {
+    char* const answer = softib_ask(text.c_str(), nullptr, error.data(), error.size());
+    std::string taken = answer == nullptr ? "" : answer;
+    softib_free(answer);
+    return taken;
+}
+
 TEST(PlannerAbi, AsksForARunOfAnyKind) {
     char error[512] = "";
-    const auto ask = [&](const std::string& text) {
-        char* const answer = softib_ask(text.c_str(), nullptr, error, sizeof error);
-        const std::string taken = answer == nullptr ? "" : answer;
-        softib_free(answer);
-        return taken;
-    };
+    const auto ask = [&](const std::string& text) { return answer_to(text, error); };
     EXPECT_NE(ask(kScenario).find("\"busiest_links\""), std::string::npos) << error;
     EXPECT_NE(ask("compare = \"ib,roce\"\n" + std::string(kScenario)).find("\"variants\""),
               std::string::npos)
         << error;
     EXPECT_EQ(ask("compare = \"ib+ecn=off\"\n"), "");
     EXPECT_NE(std::string(error).find("'ecn' is for Ethernet"), std::string::npos) << error;
+}
+
+TEST(PlannerAbi, AnswersQuestionsToThePlanner) {
+    char error[512] = "";
+    const auto ask = [&](const std::string& kind, const std::string& keys) {
+        return answer_to("ask = \"" + kind + "\"\nmodel = \"llama3.1-8b\"\n" + keys, error);
+    };
+    EXPECT_NE(ask("train", "cluster = \"hgx-h200:2\"\n").find("\"step_s\""), std::string::npos)
+        << error;
+    EXPECT_NE(ask("search", "cluster = \"hgx-h200:2\"\ntp = 8\n").find("\"fitting\""),
+              std::string::npos)
+        << error;
+    EXPECT_EQ(ask("train", "cluster = \"hgx-h20\"\n"), "");
+    EXPECT_NE(std::string(error).find("did you mean 'hgx-h200'?"), std::string::npos) << error;
 }
 
 TEST(PlannerAbi, NamesThatNothingHasAreRefused) {

@@ -31,12 +31,18 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
 void softib_close(softib_simulation* simulation);
 
 /*
- * Carries out a run of any kind: one simulation, a comparison (compare = ...), a what-if
- * ([whatif]), a sweep ([vary] or seeds = N), or an all-reduce in switches (pattern =
- * "sharp-allreduce"). Returns what `softib sim --json` prints, which the caller gives back to
- * softib_free; NULL with a sentence in `error` as softib_open does.
+ * Answers a question, a text in TOML, with what a command prints with --json. The caller gives the
+ * answer back to softib_free. Returns NULL with a sentence in `error` as softib_open does.
+ *
+ * A scenario is a question: it is carried out as a run of any kind, which is one simulation, a
+ * comparison (compare = ...), a what-if ([whatif]), a sweep ([vary] or seeds = N), or an all-reduce
+ * in switches (pattern = "sharp-allreduce"); the answer is that of `softib sim --json`.
+ *
+ * A text with the key `ask` is a question to the planner: ask = "train" (a training step) or
+ * "search" (the quickest mappings), and keys that are the flags of `softib plan train` and `search`
+ * with '_' for '-'. A search takes all cores, and seconds.
  */
-char* softib_ask(const char* scenario, const char* folder, char* error, size_t error_bytes);
+char* softib_ask(const char* question, const char* folder, char* error, size_t error_bytes);
 void softib_free(char* answer);
 
 /*
