@@ -33,7 +33,7 @@ TEST(Run, KeysOfTheOtherLinkLayerAreRefusedByName) {
               "a scenario given as text:2:7: 'ecn' is for Ethernet: add --link-layer ethernet (in "
               "a file: link_layer = \"ethernet\" in [fabric]), or --compare ib,roce");
     EXPECT_EQ(why({{"link_layer", "ethernet"}, {"cc_timer", "3"}}),
-              "--cc-timer: 'cc_timer' is for InfiniBand: leave it out, DCQCN is on anyway");
+              "--cc-timer: 'cc_timer' is for InfiniBand: leave it out, take cc instead");
 }
 
 TEST(Run, AKeyMustActOnOneOfTheNetworksThatAreCompared) {

@@ -36,10 +36,11 @@ std::string describe_network(net::ModelKind model, const net::SimulationOptions&
     const char* const ways[] = {"no ECMP", "ECMP by 5-tuple", "ECMP by queue pair",
                                 "packets sprayed", "packets by load"};
     static_assert(static_cast<int>(Ecmp::kLoad) == 4);
-    return fmt::format("RoCE, {}, {}, {}, {}, {}{}", counted(data_vls, "lane"),
+    return fmt::format("RoCE, {}, {}, {}, {}, {}, {}", counted(data_vls, "lane"),
                        ways[static_cast<int>(roce.ecmp)], roce.links.lossless ? "PFC" : "no PFC",
                        roce.links.ecn.high_blocks == 0 ? "no ECN" : "ECN",
-                       roce.hosts.reacts ? "DCQCN, " : "",
+                       roce.hosts.algorithm == nullptr ? std::string_view("no congestion control")
+                                                       : roce.hosts.algorithm->title,
                        roce.hosts.selective ? "selective repeat" : "go-back-N");
 }
 

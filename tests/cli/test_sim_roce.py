@@ -56,7 +56,7 @@ class SimRoce(CliCase):
         self.assertEqual(ran["ib"]["dropped"] + ran["ib"]["pauses"], 0)
 
     def test_pauses_make_a_victim_and_dcqcn_helps_it(self):
-        without, said = self.victim("--dcqcn", "off")
+        without, said = self.victim("--cc", "off")
         self.assertEqual(said["packets"]["discarded"], 0)
         self.assertGreater(said["packets"]["pauses"], 0)
         self.assertGreater(said["congestion"][0]["victims"], 0)
@@ -64,6 +64,19 @@ class SimRoce(CliCase):
         helped, said = self.victim()
         self.assertGreater(said["packets"]["notifications"], 0)
         self.assertGreater(helped, 2 * without)
+
+    def test_swift_fills_the_link_and_nobody_pauses(self):
+        ran = self.compared("--hosts", "17", "--traffic", "incast,repetitions=6,outstanding=2",
+                            "--size", "256KiB", "--compare", "roce+cc=off,roce+cc=swift,"
+                            "roce+cc=swift+swift-target=100us,roce")
+        off, swift, late, dcqcn = ran.values()
+        self.assertGreater(off["pauses"], 100)
+        self.assertEqual(swift["pauses"], 0)
+        self.assertLess(swift["finished_us"], 1.02 * off["finished_us"])
+        self.assertLess(swift["finished_us"], dcqcn["finished_us"])
+        self.assertGreater(late["pauses"], 0)
+        said = self.json("sim", *ROCE, "--hosts", "4", "--size", "1MB", "--cc", "swift")
+        self.assertEqual(said["packets"]["notifications"], 0)
 
     def test_side_by_side_for_people_and_as_a_page(self):
         text = self.ok("sim", "--hosts", "8", "--size", "100kB", "--compare", "ib,roce",
@@ -116,6 +129,11 @@ class SimRoce(CliCase):
                       refused("sim", *ROCE, "--adaptive", status=2))
         self.assertIn("--pfc must be on or off, not \"maybe\"",
                       refused("sim", *ROCE, "--pfc", "maybe", status=2))
+        self.assertIn('--cc must be one of dcqcn, swift or off, not "cubic"',
+                      refused("sim", *ROCE, "--cc", "cubic", status=2))
+        self.assertIn("--dcqcn-g: 'dcqcn_g' does nothing without cc = dcqcn and ecn that",
+                      refused("sim", *ROCE, "--cc", "swift", "--dcqcn-g", "1%", status=2))
+        self.assertIn("--cc: 'cc' is for Ethernet", refused("sim", "--cc", "swift", status=2))
         self.assertIn("must have KMIN below KMAX",
                       refused("sim", *ROCE, "--ecn", "2KiB,1KiB,5%", status=2))
         self.assertIn("PMAX must be",

@@ -12,6 +12,7 @@ link::InjectionControl injection_control(const CongestionAgent& agent) {
                              .minimum = entry.ccti_min,
                              .trigger = entry.trigger_threshold};
     }
+    control.by_level = (agent.injection().port_control & wire::kCongestionPortControlSl) != 0;
     link::DelayTable& table = control.table;
     const auto delays = agent.delays();
     for (std::size_t i = 0; i < std::min(delays.size(), table.entry.size()); ++i) {

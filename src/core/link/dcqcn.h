@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/link/congestion.h"
 #include "core/link/rate.h"
 
 namespace softib::link {
@@ -95,6 +96,20 @@ class Dcqcn {
     TimePs grown_at_ = 0;
     std::uint32_t time_steps_ = 0;
     std::uint32_t byte_steps_ = 0;
+};
+
+class DcqcnController final : public Controller {
+  public:
+    DcqcnController(const DcqcnRule& rule, const FlowFacts&) : rule_(rule) {}
+
+    void handle_notification(TimePs now) override { flow_.handle_notification(rule_, now); }
+    TimePs delay(std::uint32_t bytes, TimePs took, TimePs now) override {
+        return flow_.delay(rule_, bytes, took, now);
+    }
+
+  private:
+    const DcqcnRule& rule_;
+    Dcqcn flow_;
 };
 
 }  // namespace softib::link

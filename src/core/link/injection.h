@@ -7,6 +7,7 @@
 // every CCTI_Timer it falls by one, down to CCTI_Min. The entry at the index gives the delay after
 // a packet, as a multiple of the time that this packet took: multiplier / 2^shift.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -62,6 +63,7 @@ struct InjectionRule {
 struct InjectionControl {
     std::array<InjectionRule, 16> rules{};  ///< By service level.
     DelayTable table;
+    bool by_level = false;  ///< A flow is all of a service level, not a queue pair (Port_Control).
     friend bool operator==(const InjectionControl&, const InjectionControl&) = default;
 };
 
@@ -91,10 +93,19 @@ class Injection {
         }
         return index_;
     }
-    /// Returns the delay after a packet that took `packet_ps`.
+    /// Returns the delay after a packet that took `packet_ps`, if no BECN comes meanwhile: the next
+    /// packet may go as soon as the delay of the index at that time is over, so steps down during
+    /// the delay make it shorter.
     constexpr TimePs delay(const InjectionRule& rule, const DelayTable& table, TimePs packet_ps,
                            TimePs now) {
-        return table.delay(index(rule, now), packet_ps);
+        std::uint16_t at = index(rule, now);
+        TimePs wait = table.delay(at, packet_ps);
+        const TimePs period = rule.timer * kCctiTimerUnit;
+        TimePs step = stepped_at_ + period - now;  // Until the index falls.
+        for (; rule.timer != 0 && at > rule.minimum && step < wait; step += period) {
+            wait = std::max(step, table.delay(--at, packet_ps));
+        }
+        return wait;
     }
 
   private:

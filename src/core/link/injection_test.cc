@@ -54,6 +54,19 @@ TEST(Injection, TheDelayIsInPartsOfThePacketsOwnTime) {
     EXPECT_EQ(flow.delay(kRule, linear(), 100, 0), 250U);
 }
 
+TEST(Injection, StepsDownDuringADelayMakeItShorter) {
+    Injection flow;
+    flow.handle_becn(kRule, linear(), 0);
+    // The delay of index 5 is 5 / 2 of a step, that of 4 is over when it begins, at 2 steps.
+    EXPECT_EQ(flow.delay(kRule, linear(), kStep, 0), 2 * kStep);
+    EXPECT_EQ(flow.delay(kRule, linear(), kStep, kStep / 2), kStep * 3 / 2);
+    EXPECT_EQ(flow.delay(kRule, linear(), kStep, 50 * kStep), kStep / 2) << "the minimum";
+    constexpr InjectionRule kStays{.timer = 0, .increase = 4, .minimum = 1};
+    Injection still;
+    still.handle_becn(kStays, linear(), 0);
+    EXPECT_EQ(still.delay(kStays, linear(), 100 * kStep, 0), 250 * kStep);
+}
+
 TEST(Injection, ReachingTheTriggerIsSaidOnce) {
     Injection flow;
     EXPECT_FALSE(flow.handle_becn(kRule, linear(), 0));

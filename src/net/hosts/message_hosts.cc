@@ -15,21 +15,9 @@ MessageHosts::MessageHosts(const MessageConfig& config) : config_(config) {
     }
     if (config_.roce) {
         roce_ = std::make_unique<RoceState>(*config_.roce);
+        algorithm_ = config_.roce->algorithm;
+        flows_ = algorithm_ == nullptr ? nullptr : std::make_unique<Flows>();
     }
-}
-
-void MessageHosts::control_congestion(std::uint32_t port, const link::InjectionControl& control) {
-    if (controls_.empty()) {
-        controls_.emplace_back();
-    }
-    if (control_of_.size() <= port) {
-        control_of_.resize(port + 1);
-    }
-    // A manager writes the same into many ports, one after the other.
-    if (controls_.size() == 1 || controls_.back() != control) {
-        controls_.push_back(control);
-    }
-    control_of_[port] = static_cast<std::uint32_t>(controls_.size() - 1);
 }
 
 void MessageHosts::attach(const Engine& net) {
@@ -195,7 +183,7 @@ void MessageHosts::take_turns(Engine& net, std::uint32_t port, std::uint8_t vl) 
         if (!paced_until_.empty() && wait_for_pace(net, port, vl, queue)) {
             return;
         }
-        if (roce_ != nullptr && wait_for_rate(net, queue, index)) {
+        if (flows_ != nullptr && wait_for_flow(net, queue, index)) {
             continue;
         }
         if (contexts_.empty() || fetch_context(net, index)) {
@@ -237,10 +225,8 @@ void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
     record.references += (record.state & kLeaves) == 0 ? 1 : 0;
     record.state &= static_cast<std::uint8_t>(~kContext);
     queue.lined_up = true;
-    if (!controls_.empty()) {
-        pop(queue);
-        record.state |= kHeld;  // Until it is known how long it must wait.
-    } else if (!may_send(record)) {
+    count_in_flight(record, 1);
+    if (!may_send(record)) {
         pop(queue);
         record.burst = 0;
     } else if (++record.burst >= config_.burst_packets) {
@@ -279,11 +265,14 @@ bool MessageHosts::wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t v
 
 void MessageHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
     if (roce_ != nullptr) {
-        const RoceState::Body& body = roce_->body(packet);
+        RoceState::Body& body = roce_->body(packet);
         if (body.kind == RoceState::Kind::kData || body.kind == RoceState::Kind::kProbe) {
+            body.sent_at = net.now();
             const auto vl = static_cast<std::uint8_t>(records_[body.message].vl);
             turns(port, vl).lined_up = false;
-            charge_rate(net, body.message, packet.bytes);
+            if (flows_ != nullptr) {
+                charge_flow(net, body.message, packet.bytes);
+            }
             take_turns(net, port, vl);
         }
         return;
@@ -294,25 +283,10 @@ void MessageHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
     const std::uint32_t index = packet.body & kIndexMask;
     const std::uint8_t vl = records_[index].vl;
     turns(port, vl).lined_up = false;
-    if (!controls_.empty()) {
-        slow_down(net, index, packet.bytes);
+    if (flows_ != nullptr) {
+        charge_flow(net, index, packet.bytes);
     }
     take_turns(net, port, vl);
-}
-
-/// Holds a message, whose packet has just begun to leave, as long as congestion control demands.
-void MessageHosts::slow_down(Engine& net, std::uint32_t index, std::uint32_t packet_bytes) {
-    Record& record = records_[index];
-    const TimePs takes = net.transmit_time(record.port, packet_bytes);
-    const link::InjectionControl& control = control_of(record.port);
-    const TimePs delay =
-        record.injection.delay(control.rules[record.sl], control.table, takes, net.now());
-    if (delay != 0) {
-        set_timer(net, index, net.now() + takes + delay, Timer::kSlowed);
-        return;
-    }
-    record.state &= static_cast<std::uint8_t>(~kHeld);
-    wake(index, Place::kLast);
 }
 
 void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
@@ -337,12 +311,7 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
             begin(net, index);
             break;
         case Timer::kSlowed:
-            if (roce_ != nullptr) {
-                resume_rate(net, index);
-                break;
-            }
-            records_[index].state &= static_cast<std::uint8_t>(~kHeld);
-            wake(index, Place::kLast);
+            end_pause(net, index);
             break;
         case Timer::kFetched:
             end_fetch(net, index);
@@ -445,10 +414,9 @@ void MessageHosts::inject_answer(Engine& net, std::uint32_t index, Body body, bo
 
 void MessageHosts::receive_answer(Engine& net, const Packet& packet, std::uint32_t index) {
     Record& record = records_[index];
-    if ((packet.flags & packet_flag::kBecn) != 0 && !controls_.empty()) {
-        const link::InjectionControl& control = control_of(record.port);
+    if ((packet.flags & packet_flag::kBecn) != 0 && flows_ != nullptr) {
         ++stats_.becns;
-        record.injection.handle_becn(control.rules[record.sl], control.table, net.now());
+        make_flow(net, index).control->handle_notification(net.now());
     }
     const auto body = static_cast<Body>(packet.body >> kIndexBits);
     if (body == Body::kLastAck) {
@@ -477,6 +445,7 @@ void MessageHosts::end(std::uint32_t index, MessageEvent event, TimePs at) {
         ++record.references;  // take_turns() releases it when the turn of the message comes.
     }
     record.state |= kEnded;
+    count_in_flight(record, record.unsent - record.unacked);
     --unfinished_;
     tell(index, event, at);
 }
@@ -502,7 +471,8 @@ void MessageHosts::release(std::uint32_t index) {
 
 std::size_t MessageHosts::bytes() const {
     return records_.capacity() * sizeof(Record) + turns_.capacity() * sizeof(Turns) +
-           adapter_of_.capacity() * sizeof(std::uint32_t) + (roce_ == nullptr ? 0 : roce_->bytes());
+           adapter_of_.capacity() * sizeof(std::uint32_t) + (roce_ == nullptr ? 0 : roce_->bytes()) +
+           (flows_ == nullptr ? 0 : flows_->bytes());
 }
 
 }  // namespace softib::net

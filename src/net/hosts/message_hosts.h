@@ -15,6 +15,7 @@
 // the message is acknowledged and none of its packets is under way.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -23,6 +24,7 @@
 #include "core/base/prng.h"
 #include "core/link/injection.h"
 #include "net/engine/network.h"
+#include "net/hosts/flows.h"
 #include "net/hosts/roce.h"
 #include "net/model.h"
 
@@ -191,9 +193,9 @@ class MessageHosts : public GidReader {
 
     /// A message. For messages between two parts, message_parts.cc has other meanings of `unsent`,
     /// `unacked` and `references`.
-    struct Record {
+    struct alignas(64) Record {
         std::uint64_t tag = 0;
-        link::Injection injection;
+        std::uint32_t flow = kNone;  ///< Number of its flow, see message_congestion.cc, if known.
         std::uint32_t port = 0;
         std::uint32_t to_port = 0;
         std::uint32_t packets = 0;     ///< Packets of the message.
@@ -268,10 +270,12 @@ class MessageHosts : public GidReader {
     }
     void wake(std::uint32_t index, Place place);
     bool wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t vl, Turns& queue);
-    void slow_down(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
     std::uint16_t wire_bytes(const Record& record, std::uint32_t psn) const;
-    const link::InjectionControl& control_of(std::uint32_t port) const {
-        return controls_[port < control_of_.size() ? control_of_[port] : 0];
+    const link::InjectionControl* const& control_of(std::uint32_t port) {
+        if (control_of_.size() <= port) {
+            control_of_.resize(port + 1, &controls_.front());
+        }
+        return control_of_[port];
     }
     /// Puts the addresses of two ports into a packet, and a GRH if they are in different subnets.
     void address(Packet& packet, std::uint32_t from, std::uint32_t to) const;
@@ -304,15 +308,32 @@ class MessageHosts : public GidReader {
     void give_up(Engine& net, std::uint32_t index);
     void repeat_answer(Engine& net, const News& news);
 
+    // message_congestion.cc
+    static constexpr link::CongestionRules kNoRules{};
+    Flows::Key flow_key(const Record& record);
+    Flows::Flow* find_flow(std::uint32_t index);
+    Flows::Flow& make_flow(const Engine& net, std::uint32_t index);
+    TimePs unloaded_round_trip(const Engine& net, const Record& record) const;
+    bool wait_for_flow(Engine& net, Turns& queue, std::uint32_t index);
+    void resume_flow(Engine& net, Flows::Flow& flow, std::uint32_t port);
+    void end_pause(Engine& net, std::uint32_t index);
+    void charge_flow(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
+    bool sends_again(std::uint32_t index);
+    void unpark(Flows::Flow& flow, std::uint32_t index);
+    /// Counts packets of a message that are under way now, or (modulo 2^32) no longer.
+    void count_in_flight(const Record& record, std::uint32_t more) {
+        if (record.flow != kNone && algorithm_->from_first_packet) {
+            flows_->at(record.flow).in_flight += more;
+        }
+    }
+    link::Controller* controller_of(std::uint32_t index);
+    void go_on(Engine& net, std::uint32_t index);
+
     // message_roce.cc
     std::uint8_t entropy(const Record& record) const;
-    std::uint64_t connection_key(const Record& record) const;
     void recount(std::uint32_t index);
     std::uint32_t take_psn(std::uint32_t index, TimePs now);
     std::uint32_t roce_body(std::uint32_t index, std::uint32_t psn);
-    bool wait_for_rate(Engine& net, Turns& queue, std::uint32_t index);
-    void resume_rate(Engine& net, std::uint32_t index);
-    void charge_rate(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
     void handle_ack(Engine& net, std::uint32_t index, std::uint32_t psn);
     void handle_nak(Engine& net, std::uint32_t index, const RoceState::Body& body);
     void handle_status(Engine& net, std::uint32_t index, std::uint32_t psn);
@@ -348,10 +369,13 @@ class MessageHosts : public GidReader {
     MessageConfig config_;
     const Routers* routers_ = nullptr;  ///< Null if there is one subnet.
     MessageListener* listener_ = nullptr;
-    /// Settings of ports; the first one never slows down. Empty: no port slows down.
-    std::vector<link::InjectionControl> controls_;
-    std::vector<std::uint32_t> control_of_;  ///< By port: place in controls_.
-    std::unique_ptr<RoceState> roce_;        ///< Null if the HCAs speak InfiniBand.
+    /// Settings of ports; the first one never slows down.
+    std::deque<link::InjectionControl> controls_;
+    /// By port: its settings. A deque, since flows point to its entries.
+    std::deque<const link::InjectionControl*> control_of_;
+    const link::CongestionAlgorithm* algorithm_ = nullptr;  ///< Null: nothing slows down.
+    std::unique_ptr<Flows> flows_;                          ///< Null: nothing slows down.
+    std::unique_ptr<RoceState> roce_;                       ///< Null: the HCAs speak InfiniBand.
     Table<Record> records_;
     std::uint32_t free_ = kNone;
     std::uint64_t unfinished_ = 0;

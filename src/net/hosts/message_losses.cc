@@ -35,10 +35,6 @@ void MessageHosts::dropped(Engine& net, const Packet& packet, TimePs at) {
         // The packet has not left its port, which is in this part.
         const std::uint8_t vl = records_[index].vl;
         turns(news.port, vl).lined_up = false;
-        if (!controls_.empty()) {
-            records_[index].state &= static_cast<std::uint8_t>(~kHeld);
-            wake(index, Place::kLast);
-        }
         take_turns(net, news.port, vl);
     }
 }

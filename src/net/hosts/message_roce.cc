@@ -16,13 +16,6 @@
 
 namespace softib::net {
 
-namespace {
-
-constexpr unsigned kConnectionKeyBits = 24;
-constexpr unsigned kAdapterKeyBits = 20;
-
-}  // namespace
-
 /// Returns the tag of a message's packets: what the hash units of switches see of its connection.
 std::uint8_t MessageHosts::entropy(const Record& record) const {
     constexpr std::uint32_t kPorts = 255U - kTagged;
@@ -31,21 +24,16 @@ std::uint8_t MessageHosts::entropy(const Record& record) const {
                                                     : 0U));
 }
 
-std::uint64_t MessageHosts::connection_key(const Record& record) const {
-    return (std::uint64_t{adapter_of_[record.port]} << kAdapterKeyBits |
-            adapter_of_[record.to_port])
-               << kConnectionKeyBits |
-           record.connection;
-}
-
 // The sender.
 
 /// Brings the counts by which messages take turns up to date.
 void MessageHosts::recount(std::uint32_t index) {
     const RoceState::Progress& progress = roce_->progress(index);
     Record& record = records_[index];
+    const std::uint32_t before = record.unacked - record.unsent;
     record.unsent = record.packets - progress.next + progress.resend.count();
     record.unacked = record.packets - progress.acked;
+    count_in_flight(record, record.unacked - record.unsent - before);
 }
 
 /// Returns the PSN of the packet that a message sends now.
@@ -64,68 +52,6 @@ std::uint32_t MessageHosts::roce_body(std::uint32_t index, std::uint32_t psn) {
     return roce_->make_body({.message = index,
                              .psn = psn,
                              .kind = probes ? RoceState::Kind::kProbe : RoceState::Kind::kData});
-}
-
-/// Returns true if the first message of a queue must wait because of the rate of its connection.
-/// The message then leaves the queue and waits with the others of its connection, which share the
-/// rate.
-bool MessageHosts::wait_for_rate(Engine& net, Turns& queue, std::uint32_t index) {
-    Record& record = records_[index];
-    RoceState::Connection* const connection =
-        roce_->find(connection_key(record), roce_->progress(index));
-    if (connection == nullptr || connection->next_at <= net.now()) {
-        return false;
-    }
-    pop(queue);
-    record.state |= kHeld;
-    record.burst = 0;
-    ++record.references;  // resume_rate() releases it.
-    record.next = kNone;
-    (connection->parked_head == kNone ? connection->parked_head
-                                      : records_[connection->parked_tail].next) = index;
-    connection->parked_tail = index;
-    if (!connection->timed) {
-        connection->timed = true;
-        set_timer(net, index, connection->next_at, Timer::kSlowed);
-    }
-    return true;
-}
-
-/// Lets a message that waits for the rate of its connection take its turn, when the time for that
-/// has come. Sets a timer again if others wait.
-void MessageHosts::resume_rate(Engine& net, std::uint32_t index) {
-    RoceState::Connection& connection =
-        roce_->make(connection_key(records_[index]), roce_->progress(index));
-    connection.timed = false;
-    bool woken = false;
-    while (!woken && connection.parked_head != kNone && connection.next_at <= net.now()) {
-        const std::uint32_t first = connection.parked_head;
-        const auto vl = static_cast<std::uint8_t>(records_[first].vl);
-        connection.parked_head = records_[first].next;
-        records_[first].state &= static_cast<std::uint8_t>(~kHeld);
-        wake(first, Place::kLast);
-        woken = (records_[first].state & kQueued) != 0;
-        release(first);
-        take_turns(net, records_[index].port, vl);
-    }
-    if (connection.parked_head != kNone && !connection.timed) {
-        connection.timed = true;
-        const TimePs takes = net.transmit_time(records_[index].port, config_.mtu);
-        set_timer(net, connection.parked_head, std::max(connection.next_at, net.now() + takes),
-                  Timer::kSlowed);
-    }
-}
-
-/// Sets when a connection may send again, after one of its packets has begun to leave.
-void MessageHosts::charge_rate(Engine& net, std::uint32_t index, std::uint32_t packet_bytes) {
-    RoceState::Connection* const connection =
-        roce_->find(connection_key(records_[index]), roce_->progress(index));
-    if (connection != nullptr) {
-        const TimePs takes = net.transmit_time(records_[index].port, packet_bytes);
-        const TimePs delay =
-            connection->rate.delay(roce_->config().dcqcn, packet_bytes, takes, net.now());
-        connection->next_at = delay == 0 ? 0 : net.now() + takes + delay;
-    }
 }
 
 void MessageHosts::handle_ack(Engine& net, std::uint32_t index, std::uint32_t psn) {
@@ -160,6 +86,9 @@ void MessageHosts::handle_nak(Engine& net, std::uint32_t index, const RoceState:
     }
     progress.moved_at = net.now();
     recount(index);
+    if (link::Controller* const control = controller_of(index)) {
+        control->handle_loss(net.now());
+    }
 }
 
 /// Handles the answer to a probe, after which the sender knows all that has come: the rest of what
@@ -181,7 +110,15 @@ void MessageHosts::receive_roce_answer(Engine& net, const RoceState::Body& body)
     const std::uint32_t index = body.message;
     switch (body.kind) {
         case RoceState::Kind::kAck:
-            handle_ack(net, index, body.psn);
+            if (const std::uint32_t before = roce_->progress(index).acked; body.psn > before) {
+                handle_ack(net, index, body.psn);
+                if (link::Controller* const control = controller_of(index)) {
+                    control->handle_ack({.packets = body.psn - before,
+                                         .round_trip_ps = net.now() - body.sent_at,
+                                         .marked = body.marked,
+                                         .now = net.now()});
+                }
+            }
             break;
         case RoceState::Kind::kNak:
             handle_nak(net, index, body);
@@ -191,8 +128,7 @@ void MessageHosts::receive_roce_answer(Engine& net, const RoceState::Body& body)
             break;
         case RoceState::Kind::kNotification:
             ++stats_.becns;
-            roce_->make(connection_key(records_[index]), roce_->progress(index))
-                .rate.handle_notification(roce_->config().dcqcn, net.now());
+            make_flow(net, index).control->handle_notification(net.now());
             return;
         case RoceState::Kind::kData:
         case RoceState::Kind::kProbe:
@@ -200,6 +136,7 @@ void MessageHosts::receive_roce_answer(Engine& net, const RoceState::Body& body)
     }
     wake(index, Place::kLast);
     take_turns(net, records_[index].port, static_cast<std::uint8_t>(records_[index].vl));
+    go_on(net, index);
 }
 
 /// Checks at a timer whether a message has made progress during a timeout. If not, sends the first
@@ -212,8 +149,12 @@ void MessageHosts::retry_roce(Engine& net, std::uint32_t index) {
     }
     if (net.now() >= progress.moved_at + config_.timeout_ps) {
         ++stats_.timeouts;
+        if (link::Controller* const control = controller_of(index)) {
+            control->handle_timeout(net.now());
+        }
         if (++progress.rounds > config_.retries) {
             end(index, MessageEvent::kFailed, net.now());
+            go_on(net, index);
             return;
         }
         progress.moved_at = net.now();
@@ -225,8 +166,9 @@ void MessageHosts::retry_roce(Engine& net, std::uint32_t index) {
         }
         recount(index);
         wake(index, Place::kLast);
+        go_on(net, index);
     }
-    watch(net, index, progress.moved_at + config_.timeout_ps);
+    watch(net, index, roce_->progress(index).moved_at + config_.timeout_ps);
 }
 
 /// Sets a timer that will look for progress, unless one is set.
@@ -289,10 +231,10 @@ void MessageHosts::answer_roce(Engine& net, const RoceState::Body& body) {
 
 /// Sends a CNP to the sender, unless one was sent a moment ago (notification_gap_ps).
 void MessageHosts::notify(Engine& net, std::uint32_t index) {
-    RoceState::Connection& connection =
-        roce_->make(connection_key(records_[index]), roce_->progress(index));
-    if (net.now() >= connection.notification_after) {
-        connection.notification_after = net.now() + roce_->config().dcqcn.notification_gap_ps;
+    Flows::Flow& flow = make_flow(net, index);
+    if (net.now() >= flow.notification_after) {
+        flow.notification_after =
+            net.now() + algorithm_->notification_gap(roce_->config().congestion);
         answer_roce(net, {.message = index, .kind = RoceState::Kind::kNotification});
     }
 }
@@ -301,7 +243,7 @@ void MessageHosts::receive_roce_data(Engine& net, const RoceState::Body& body, b
     const std::uint32_t index = body.message;
     RoceState::Progress& progress = roce_->progress(index);
     const bool selective = roce_->config().selective;
-    if (marked && roce_->config().reacts) {
+    if (marked && algorithm_ != nullptr && algorithm_->notification_gap != nullptr) {
         notify(net, index);
     }
     const std::uint32_t before = progress.expected;
@@ -323,9 +265,15 @@ void MessageHosts::receive_roce_data(Engine& net, const RoceState::Body& body, b
         const bool all = selective && !last;
         answer_roce(net, {.message = index,
                           .psn = now_expected,
-                          .kind = all ? RoceState::Kind::kStatus : RoceState::Kind::kAck});
+                          .sent_at = body.sent_at,
+                          .kind = all ? RoceState::Kind::kStatus : RoceState::Kind::kAck,
+                          .marked = marked});
     } else if (due && now_expected != before) {
-        answer_roce(net, {.message = index, .psn = now_expected, .kind = RoceState::Kind::kAck});
+        answer_roce(net, {.message = index,
+                          .psn = now_expected,
+                          .sent_at = body.sent_at,
+                          .kind = RoceState::Kind::kAck,
+                          .marked = marked});
     }
     if (last && now_expected != before) {
         tell(index, MessageEvent::kDelivered, net.now());

@@ -2,14 +2,13 @@
 #pragma once
 
 // The state of message hosts that speak RoCEv2 (message_roce.cc): packets have PSNs, a receiver
-// answers marks with notifications (CNPs), a connection has a rate (DCQCN), and what is lost is
-// sent again by go-back-N or by selective repeat.
+// may answer marks with notifications (CNPs), and what is lost is sent again by go-back-N or by
+// selective repeat.
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
-#include "core/link/dcqcn.h"
+#include "core/link/congestion_algorithms.h"
 #include "net/hosts/psn_ranges.h"
 #include "net/plant/packet.h"
 
@@ -21,8 +20,9 @@ struct RoceConfig {
     bool selective = false;
     /// With selective repeat: how many packets may overtake a packet before it counts as lost.
     std::uint32_t reorder_packets = 0;
-    bool reacts = true;  ///< Receivers send CNPs, and senders slow down by `dcqcn`.
-    link::DcqcnRule dcqcn = {};
+    /// How senders slow down; null: they do not.
+    const link::CongestionAlgorithm* algorithm = link::find_congestion_algorithm("dcqcn");
+    link::CongestionRules congestion = {};  ///< Parameters of the algorithms.
     bool by_connection = false;  ///< Connections of a pair of ports differ in their UDP port.
 };
 
@@ -49,7 +49,10 @@ class RoceState {
         std::uint32_t message = 0;
         std::uint32_t psn = 0;
         std::uint32_t count = 0;
+        /// When a packet with data began to leave; in an ACK, when that did which it answers.
+        TimePs sent_at = kNever;
         Kind kind = Kind::kData;
+        bool marked = false;  ///< In an ACK: the packet that it answers was marked.
     };
     /// How far a message is. The PSNs of each message begin at 0.
     struct Progress {
@@ -65,22 +68,11 @@ class RoceState {
         /// With selective repeat: the receiver has asked for all that is missing below this PSN.
         std::uint32_t named = 0;
         PsnRanges came = {};  ///< With selective repeat: PSNs above `expected` that have come.
-        std::uint32_t connection = kNone;  ///< Place of its connection in connections_, if known.
         /// With go-back-N: the receiver has asked for `expected`, which has not come yet.
         bool asked = false;
         bool waits = false;   ///< A timer is set that looks for progress.
         bool probes = false;  ///< The next packet is sent as a probe.
     };
-    /// The state of a connection that has received a mark.
-    struct Connection {
-        link::Dcqcn rate;
-        TimePs next_at = 0;                 ///< The sender sends nothing before.
-        TimePs notification_after = 0;      ///< The receiver sends no CNP before.
-        std::uint32_t parked_head = kNone;  ///< First message that waits until it may send.
-        std::uint32_t parked_tail = kNone;  ///< Last message that waits until it may send.
-        bool timed = false;                 ///< A timer is set that wakes the first of them.
-    };
-
     explicit RoceState(const RoceConfig& config) : config_(config) {}
 
     const RoceConfig& config() const { return config_; }
@@ -103,35 +95,15 @@ class RoceState {
         bodies_[place] = body;
         return place;
     }
-    const Body& body(const Packet& packet) const { return bodies_[packet.body]; }
+    Body& body(const Packet& packet) { return bodies_[packet.body]; }
     /// Returns the body of a packet and frees its place.
     Body take_body(const Packet& packet) {
         free_bodies_.push_back(packet.body);
         return bodies_[packet.body];
     }
 
-    /// Returns the state of the connection `key`, and keeps its place in `of`; nullptr if no packet
-    /// of the connection was ever marked.
-    Connection* find(std::uint64_t key, Progress& of) {
-        if (of.connection == kNone && !numbers_.empty()) {
-            const auto found = numbers_.find(key);
-            of.connection = found == numbers_.end() ? kNone : found->second;
-        }
-        return of.connection == kNone ? nullptr : &connections_[of.connection];
-    }
-    /// Returns the state of the connection `key`, which is made if necessary.
-    Connection& make(std::uint64_t key, Progress& of) {
-        if (Connection* const known = find(key, of)) {
-            return *known;
-        }
-        of.connection = static_cast<std::uint32_t>(connections_.size());
-        numbers_.emplace(key, of.connection);
-        return connections_.emplace_back();
-    }
-
     std::size_t bytes() const {
-        return progress_.capacity() * sizeof(Progress) + bodies_.capacity() * sizeof(Body) +
-               connections_.capacity() * sizeof(Connection);
+        return progress_.capacity() * sizeof(Progress) + bodies_.capacity() * sizeof(Body);
     }
 
   private:
@@ -139,8 +111,6 @@ class RoceState {
     std::vector<Progress> progress_;  ///< By message.
     std::vector<Body> bodies_;
     std::vector<std::uint32_t> free_bodies_;
-    std::vector<Connection> connections_;
-    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  ///< By key; never iterated.
 };
 
 }  // namespace softib::net

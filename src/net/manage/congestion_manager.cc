@@ -61,7 +61,9 @@ std::vector<wire::MadBytes> adapter_requests(const CongestionControl& control) {
         requests.push_back(
             set_request(wire::CcAttribute::kCongestionControlTable, first / kEach, block));
     }
-    wire::CaCongestionSetting setting{.control_map = 0xFFFF};
+    wire::CaCongestionSetting setting{
+        .port_control = control.by_level ? wire::kCongestionPortControlSl : std::uint16_t{0},
+        .control_map = 0xFFFF};
     setting.entry.fill({.ccti_timer = control.injection.timer,
                         .ccti_increase = control.injection.increase,
                         .trigger_threshold = control.injection.trigger,

@@ -23,6 +23,8 @@ struct CongestionControl {
     sw::MarkingRule marking{.threshold = 1, .packet_blocks = 8};
     link::InjectionRule injection{.timer = 5};  ///< The rule of every service level.
     link::DelayTable table = link::DelayTable::geometric(12, 13, 127);
+    /// HCAs slow down service levels instead of queue pairs (Port_Control).
+    bool by_level = false;
 };
 
 /// Returns the MADs for a switch: Set(SwitchCongestionSetting).

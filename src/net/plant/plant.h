@@ -192,6 +192,8 @@ class Plant {
     std::uint32_t lid_count() const { return lft_stride_; }  ///< LIDs that tables have room for.
     /// Returns how long the cable at a port takes in one direction.
     TimePs cable(std::uint32_t port) const { return lane(port, 0).cable_ps(); }
+    /// Returns the time from the first bit that a port sends until the other end can act on it.
+    TimePs delay(std::uint32_t port) const { return tx_[port].delay_ps; }
     bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
     TimePs transmit_time(std::uint32_t port, std::uint32_t packet_bytes) const {
         return link::transmit_time(packet_bytes, tx_[port].block_ps);

@@ -66,6 +66,8 @@ struct SimulationOptions {
     TimePs repair_ps = 100'000'000;  ///< Time from a failure to new routes; kNever: none.
 };
 
+/// Returns whether switches choose among ports.
+bool switches_choose(const SimulationOptions& options);
 /// Returns whether the routes decide which service levels and lanes packets take.
 bool routes_need_lanes(const routing::Tables& tables);
 /// Returns an error if packets of these options do not fit into buffers and lanes.

@@ -230,7 +230,7 @@ TEST(RoceHosts, ManyMessagesOfAConnectionShareItsRate) {
 
 TEST(RoceHosts, WithoutDcqcnNobodySlowsDownAndPausesDoIt) {
     RoceOptions off;
-    off.hosts.reacts = false;
+    off.hosts.algorithm = nullptr;
     const ModelStats without = incast(8, 4000 * 4096, off)->simulation().stats();
     const ModelStats with = incast(8, 4000 * 4096, {})->simulation().stats();
     EXPECT_EQ(without.notifications, 0U);
@@ -269,7 +269,9 @@ SimulationOptions draw_roce(Prng& prng, const topo::Fabric& fabric) {
     wanted.links.seed = prng.below(1000);
     wanted.hosts.selective = prng.chance(1, 2);
     wanted.hosts.reorder_packets = static_cast<std::uint32_t>(prng.below(3) * 20);
-    wanted.hosts.reacts = prng.chance(1, 2);
+    const auto algorithms = link::congestion_algorithms();
+    const std::uint64_t drawn = prng.below(algorithms.size());  // The first one is InfiniBand's.
+    wanted.hosts.algorithm = drawn == 0 ? nullptr : &algorithms[drawn];
     SimulationOptions options = roce(wanted);
     options.engine = prng.chance(1, 2) ? "ftree" : "updn";
     options.hosts.mtu = static_cast<std::uint16_t>(256 << prng.below(5));

@@ -173,7 +173,7 @@ constexpr Serves kPacketsOnly{.kinds = kOfMessages, .models = kPackets};
 constexpr Serves kCongestionControl{.kinds = kOfMessages,
                                     .models = kPackets,
                                     .layers = kInfiniBand,
-                                    .instead = "DCQCN is on anyway"};
+                                    .instead = "take cc instead"};
 /// Serves of keys of the contexts that an adapter holds.
 constexpr Serves kOfContexts{
     .kinds = kOfMessages,

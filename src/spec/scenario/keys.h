@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@ namespace softib::spec {
 
 struct ScenarioRule {
     ScenarioKey key;
-    Result (*set)(Scenario&, const std::string&);
+    std::function<Result(Scenario&, const std::string&)> set;
     Serves serves;
 };
 struct TrafficRule {
@@ -29,6 +30,14 @@ struct FailRule {
     ScenarioKey key;  ///< Without an operand if it is no flag.
     Serves serves;
 };
+
+/// Where keys of Ethernet's switches and of adapters that speak RoCE act.
+inline constexpr Serves kEthernet{
+    .kinds = kOfMessages,
+    .models = kPackets,
+    .layers = {hca::LinkLayer::kEthernet},
+    .instead = "add --link-layer ethernet (in a file: link_layer = \"ethernet\" in [fabric]), or "
+               "--compare ib,roce"};
 
 /// Returns the rule of this name, or nullptr.
 template <typename Rule>
@@ -42,6 +51,9 @@ const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
 const std::vector<ScenarioRule>& scenario_rules();
 /// Returns the scenario rules of Ethernet switches and of adapters that speak RoCE.
 const std::vector<ScenarioRule>& roce_rules();
+/// Returns the scenario rules of congestion control on Ethernet: the choice of the algorithm, and
+/// the parameters of all algorithms.
+std::vector<ScenarioRule> congestion_rules();
 /// Sets the variants of a scenario from a text such as "ib,roce+ecmp=spray".
 Result set_compare(Scenario& scenario, const std::string& text);
 const std::vector<TrafficRule>& traffic_rules();

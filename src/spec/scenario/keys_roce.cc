@@ -81,30 +81,6 @@ Result set_ecn(Scenario& scenario, const std::string& text) {
     return {};
 }
 
-template <auto kField>
-Result part(Scenario& scenario, const std::string& text) {
-    const auto parsed = plan::parse_part(text);
-    if (!parsed || *parsed <= 0) {
-        return std::unexpected(
-            fmt::format("must be a part above 0 as 0.001 or 0.1%, not \"{}\"", text));
-    }
-    kField(scenario) = *parsed;
-    return {};
-}
-
-template <auto kField>
-Result period(Scenario& scenario, const std::string& text) {
-    constexpr plan::TimePs kShortest = 1'000'000;
-    constexpr plan::TimePs kLongest = 1'000'000'000'000;
-    const auto parsed = plan::parse_time(text);
-    if (!parsed || *parsed < kShortest || *parsed > kLongest) {
-        return std::unexpected(
-            fmt::format("must be a time from 1us to 1s, as 55us, not \"{}\"", text));
-    }
-    kField(scenario) = *parsed;
-    return {};
-}
-
 Result set_loss_recovery(Scenario& scenario, const std::string& text) {
     if (text != "gbn" && text != "selective") {
         return std::unexpected(
@@ -113,14 +89,6 @@ Result set_loss_recovery(Scenario& scenario, const std::string& text) {
     scenario.roce.hosts.selective = text == "selective";
     return {};
 }
-
-constexpr char kOfEthernet[] =
-    "add --link-layer ethernet (in a file: link_layer = \"ethernet\" in [fabric]), or --compare "
-    "ib,roce";
-constexpr Serves kEthernet{.kinds = kOfMessages,
-                           .models = kPackets,
-                           .layers = {hca::LinkLayer::kEthernet},
-                           .instead = kOfEthernet};
 
 constexpr Serves with(bool (*acts)(const Scenario&, const TrafficWish*),
                       std::string_view acts_with) {
@@ -131,11 +99,6 @@ constexpr Serves with(bool (*acts)(const Scenario&, const TrafficWish*),
 }
 constexpr Serves kPauses =
     with([](const Scenario& s, const TrafficWish*) { return s.roce.links.lossless; }, "pfc = on");
-constexpr Serves kReacts = with(
-    [](const Scenario& s, const TrafficWish*) {
-        return s.roce.hosts.reacts && s.roce.links.ecn.high_blocks != 0;
-    },
-    "dcqcn = on and ecn that is not off");
 constexpr Serves kSelective =
     with([](const Scenario& s, const TrafficWish*) { return s.roce.hosts.selective; },
          "loss_recovery = selective");
@@ -175,27 +138,6 @@ std::vector<ScenarioRule> network_rules() {
 
 std::vector<ScenarioRule> host_rules() {
     return {
-        of_hosts("dcqcn", "on|off", "ethernet: senders slow down when packets were marked", "on",
-                 on_off<[](R& s) -> auto& { return s.roce.hosts.reacts; }>),
-        of_hosts("dcqcn_cnp_interval", "TIME",
-                 "ethernet: between two notifications for a connection", "50us",
-                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.notification_gap_ps; }>,
-                 kReacts),
-        of_hosts("dcqcn_g", "PART", "ethernet: how much a notification moves alpha", "0.4%",
-                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.gain; }>, kReacts),
-        of_hosts("dcqcn_alpha_timer", "TIME", "ethernet: alpha decays once in this time", "55us",
-                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.alpha_period_ps; }>, kReacts),
-        of_hosts("dcqcn_timer", "TIME", "ethernet: a rate grows once in this time", "55us",
-                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_period_ps; }>,
-                 kReacts),
-        of_hosts("dcqcn_bytes", "SIZE", "ethernet: and once in so many bytes", "10MB",
-                 size<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_bytes; }>, kReacts),
-        of_hosts("dcqcn_ai", "PART", "ethernet: additive increase, of the link", "0.1%",
-                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.additive; }>, kReacts),
-        of_hosts("dcqcn_hai", "PART", "ethernet: hyper increase, of the link", "1%",
-                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.hyper; }>, kReacts),
-        of_hosts("dcqcn_min_rate", "PART", "ethernet: no connection goes slower, of the link",
-                 "0.1%", part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.least; }>, kReacts),
         of_hosts("loss_recovery", "gbn|selective",
                  "ethernet: gbn sends all again that followed a loss, selective only the lost",
                  "gbn", set_loss_recovery),
@@ -213,6 +155,7 @@ const std::vector<ScenarioRule>& roce_rules() {
     static const std::vector<ScenarioRule> all = [] {
         std::vector<ScenarioRule> rules = network_rules();
         std::ranges::copy(host_rules(), std::back_inserter(rules));
+        std::ranges::copy(congestion_rules(), std::back_inserter(rules));
         return rules;
     }();
     return all;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/link/congestion_algorithms.h"
 #include "core/link/rate.h"
 #include "spec/scenario/scenario.h"
 
@@ -130,15 +131,17 @@ Result check_pauses(const Scenario& scenario) {
     return {};
 }
 
+bool was_given(const Scenario& scenario, std::string_view key) {
+    return std::ranges::find(scenario.given, key, &Scenario::Given::key) != scenario.given.end();
+}
+
 net::RoceOptions roce_options(const Scenario& scenario) {
     using Ecmp = net::RoceOptions::Ecmp;
     net::RoceOptions roce = scenario.roce;
     roce.links.seed = scenario.seed;
     roce.links.xon_bytes = scenario.pfc_xon != 0 ? scenario.pfc_xon : roce.links.xoff_bytes / 4 * 3;
     const bool reorders = roce.ecmp == Ecmp::kSpray || roce.ecmp == Ecmp::kLoad;
-    const bool said = std::ranges::any_of(
-        scenario.given, [](const Scenario::Given& given) { return given.key == "reorder"; });
-    if (reorders && !said) {
+    if (reorders && !was_given(scenario, "reorder")) {
         roce.hosts.reorder_packets = kReorderPackets;
     }
     return roce;
@@ -163,6 +166,11 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
     experiment.options.hosts.seed = scenario.seed;
     if (scenario.fabric.link_layer == hca::LinkLayer::kEthernet) {
         experiment.options.roce = roce_options(scenario);
+        const link::CongestionAlgorithm* const algorithm = scenario.roce.hosts.algorithm;
+        if (algorithm != nullptr && algorithm->ack_every != 0 &&
+            !was_given(scenario, "ack_every")) {
+            experiment.options.hosts.ack_every = algorithm->ack_every;
+        }
     }
     if (scenario.context_cache != 0) {
         experiment.options.hosts.context_entries =

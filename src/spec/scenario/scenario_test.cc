@@ -135,7 +135,6 @@ pfc_xoff = "100KiB"
 switch_buffer = "8MiB"
 ecn = "6400,64000,25%"
 [hosts]
-dcqcn = false
 dcqcn_timer = "100us"
 dcqcn_ai = "2%"
 loss_recovery = "selective"
@@ -155,11 +154,26 @@ loss_recovery = "selective"
     EXPECT_EQ(roce.links.ecn.high_blocks, 1000U);
     EXPECT_DOUBLE_EQ(roce.links.ecn.most, 0.25);
     EXPECT_EQ(roce.links.seed, 9U);
-    EXPECT_FALSE(roce.hosts.reacts);
-    EXPECT_EQ(roce.hosts.dcqcn.increase_period_ps, 100'000'000U);
-    EXPECT_DOUBLE_EQ(roce.hosts.dcqcn.additive, 0.02);
+    EXPECT_EQ(roce.hosts.algorithm, link::find_congestion_algorithm("dcqcn"));
+    EXPECT_EQ(roce.hosts.congestion.dcqcn.increase_period_ps, 100'000'000U);
+    EXPECT_DOUBLE_EQ(roce.hosts.congestion.dcqcn.additive, 0.02);
+    EXPECT_EQ(made->options.hosts.ack_every, 256U);
     EXPECT_TRUE(roce.hosts.selective);
     EXPECT_EQ(roce.hosts.reorder_packets, 64U) << "sprayed packets overtake each other";
+}
+
+TEST(Scenario, TheAlgorithmOfCongestionControlIsAKey) {
+    Scenario scenario;
+    ASSERT_TRUE(
+        parse("[fabric]\nlink_layer = \"ethernet\"\nhosts = 4\n[hosts]\n"
+              "cc = \"swift\"\nswift_target = \"700ns\"\nswift_ai = 2\n",
+              scenario));
+    const auto made = prepare(scenario);
+    ASSERT_TRUE(made) << made.error();
+    EXPECT_EQ(made->options.roce->hosts.algorithm->title, "Swift");
+    EXPECT_EQ(made->options.roce->hosts.congestion.swift.queueing_ps, 700'000U);
+    EXPECT_DOUBLE_EQ(made->options.roce->hosts.congestion.swift.additive, 2);
+    EXPECT_EQ(made->options.hosts.ack_every, 1U) << "Swift measures each packet";
 }
 
 TEST(Scenario, AVariantHasTheKeysThatItsLinkLayerKnows) {

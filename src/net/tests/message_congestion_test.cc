@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Congestion control of message hosts: its state is a flow's, not a message's.
+#include <algorithm>
+
+#include "net/sim/test_simulation.h"
+
+namespace softib::net {
+namespace {
+
+constexpr std::uint64_t kMiB = 1U << 20;
+constexpr TimePs kVictimBegins = 300'000'000;
+// In a tree of leaves with four hosts: the target of an incast, a flow past it that uses the same
+// spine, and the hosts that send to the target, three of them on the flow's own leaf.
+constexpr std::uint32_t kHot = 0;
+constexpr std::uint32_t kPasser = 8;
+constexpr std::uint32_t kPasserTo = 4;
+constexpr std::uint32_t kFirstSender = 9;
+constexpr std::uint32_t kLastSender = 31;
+
+SimulationOptions with_control(bool on, bool by_level = false) {
+    SimulationOptions options;
+    options.engine = "ftree";
+    if (on) {
+        options.congestion = CongestionControl{.by_level = by_level};
+    }
+    return options;
+}
+
+SimulationOptions on_ethernet(const char* algorithm) {
+    SimulationOptions options;
+    options.engine = "ftree";
+    options.hosts.ack_every = 1;
+    options.roce = RoceOptions{.ecmp = RoceOptions::Ecmp::kTables};
+    options.roce->hosts.algorithm = link::find_congestion_algorithm(algorithm);
+    return options;
+}
+
+/// Returns how long 8 MiB from `from` take, in messages of `bytes`, past an incast whose senders
+/// have messages of the same length; that of one MiB if it is one of these senders.
+TimePs pass(const SimulationOptions& options, std::uint64_t bytes, std::uint32_t from = kPasser) {
+    TestSimulation tree(fat_tree(32, 8, 2), options);
+    for (std::uint32_t sender = kFirstSender; sender <= kLastSender; ++sender) {
+        for (std::uint64_t sent = 0; sent < 4 * kMiB; sent += bytes) {
+            tree.send({.from = sender, .to = kHot, .bytes = bytes});
+        }
+    }
+    const std::size_t first = tree.outcomes().size();
+    for (std::uint64_t sent = 0; sent < (from == kPasser ? 8 : 1) * kMiB; sent += bytes) {
+        tree.send({.from = from, .to = kPasserTo, .bytes = bytes}, kVictimBegins);
+    }
+    TimePs now = kVictimBegins;
+    while (tree.outcomes().back().delivered_at == kNever && now < 20 * kVictimBegins) {
+        tree.run(now += 10'000'000);
+    }
+    TimePs last = 0;
+    for (std::size_t i = first; i < tree.outcomes().size(); ++i) {
+        last = std::max(last, tree.outcome(i).delivered_at);
+    }
+    return last - kVictimBegins;
+}
+
+TEST(MessageCongestion, AVictimsRateDoesNotDependOnTheLengthOfMessages) {
+    const TimePs alone = pass(with_control(false), 8 * kMiB);
+    const TimePs shortest = pass(with_control(true), 64 << 10);
+    EXPECT_LT(2 * shortest, alone);
+    for (const std::uint64_t bytes : {256U << 10, 1U << 20, 8U << 20}) {
+        const auto took = static_cast<double>(pass(with_control(true), bytes));
+        EXPECT_NEAR(took / static_cast<double>(shortest), 1, 0.05) << bytes;
+    }
+}
+
+TEST(MessageCongestion, AFlowIsAQueuePairUnlessTheManagerSaysServiceLevel) {
+    const TimePs own = pass(with_control(true), 64 << 10, kFirstSender);
+    const TimePs shared = pass(with_control(true, true), 64 << 10, kFirstSender);
+    EXPECT_GT(shared, 2 * own);
+}
+
+TEST(MessageCongestion, SwiftKeepsTheLinkFullAndTheQueueBelowThePauses) {
+    for (const std::uint64_t bytes : {std::uint64_t{64} << 10, 2 * kMiB}) {
+        TestSimulation star(single_switch(17), on_ethernet("swift"));
+        for (std::uint32_t from = 1; from <= 16; ++from) {
+            for (std::uint64_t sent = 0; sent < 2 * kMiB; sent += bytes) {
+                star.send({.from = from, .to = 0, .bytes = bytes});
+            }
+        }
+        star.run();
+        star.expect_sound();
+        EXPECT_EQ(star.simulation().unfinished(), 0U);
+        EXPECT_EQ(star.simulation().stats().pauses, 0U);
+        EXPECT_EQ(star.simulation().stats().notifications, 0U);
+        const TimePs least = link::transmit_time(4096 + kRoceHeaderBytes, 1280) * (32 * kMiB / 4096);
+        EXPECT_LT(static_cast<double>(star.last_delivered()), 1.02 * static_cast<double>(least));
+    }
+}
+
+TEST(MessageCongestion, SwiftsSendersShareFairly) {
+    TestSimulation star(single_switch(9), on_ethernet("swift"));
+    for (std::uint32_t from = 1; from <= 8; ++from) {
+        // Each begins while the ones before have taken the link.
+        star.send({.from = from, .to = 0, .bytes = 4 * kMiB}, (from - 1) * 5'000'000);
+    }
+    star.run();
+    const auto [first, last] = std::ranges::minmax(
+        star.outcomes(), {}, &TestSimulation::Outcome::delivered_at);
+    EXPECT_GT(first.delivered_at * 10, last.delivered_at * 8);
+}
+
+TEST(MessageCongestion, SwiftSlowsAVictimsNeighboursDown) {
+    const TimePs swift = pass(on_ethernet("swift"), 1 << 20);
+    EXPECT_LT(4 * swift, pass(on_ethernet("off"), 1 << 20));
+    EXPECT_LT(swift, pass(on_ethernet("dcqcn"), 1 << 20));
+}
+
+}  // namespace
+}  // namespace softib::net
