@@ -110,7 +110,7 @@ void MessageHosts::resume_rate(Engine& net, std::uint32_t index) {
     }
     if (connection.parked_head != kNone && !connection.timed) {
         connection.timed = true;
-        const TimePs takes = net.transmit_time(records_[index].port, config_.mtu);
+        const TimePs takes = net.plant().transmit_time(records_[index].port, config_.mtu);
         set_timer(net, connection.parked_head, std::max(connection.next_at, net.now() + takes),
                   Timer::kSlowed);
     }
@@ -121,7 +121,7 @@ void MessageHosts::charge_rate(Engine& net, std::uint32_t index, std::uint32_t p
     RoceState::Connection* const connection =
         roce_->find(connection_key(records_[index]), roce_->progress(index));
     if (connection != nullptr) {
-        const TimePs takes = net.transmit_time(records_[index].port, packet_bytes);
+        const TimePs takes = net.plant().transmit_time(records_[index].port, packet_bytes);
         const TimePs delay =
             connection->rate.delay(roce_->config().dcqcn, packet_bytes, takes, net.now());
         connection->next_at = delay == 0 ? 0 : net.now() + takes + delay;
