@@ -209,7 +209,7 @@ Times by_packets(const Case& one, const net::Routed& routed, const net::PlantCon
     }
     const double begin = cpu_ms();
     for (const Transfer& transfer : one.traffic) {
-        fabric.ends().start(fabric.net(), fabric.port(transfer.from), fabric.lid(transfer.from),
+        fabric.ends().start(fabric.engine(), fabric.port(transfer.from), fabric.lid(transfer.from),
                             fabric.lid(transfer.to), transfer.bytes,
                             fabric.sl(transfer.from, transfer.to));
     }

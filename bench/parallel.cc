@@ -61,8 +61,8 @@ struct Piece {
                            .cable_ps = 500'000,
                            .switch_ps = 200'000}),
               ends, work.width) {
-        part.prepare(net);
-        part.write_routes(net, routed.graph, routed.tables);
+        part.prepare(net.engine());
+        part.write_routes(net.engine().plant(), routed.graph, routed.tables);
     }
     void start(const net::Routed& routed, const Work& work) {
         const auto node = [&](std::uint32_t host) {
@@ -73,7 +73,8 @@ struct Piece {
             const Lid to = routed.lids[node(work.destination[i])];
             const auto sl = static_cast<std::uint8_t>(i % work.lanes);
             if (const std::uint32_t here = part.local(node(i)); here != net::kNone) {
-                ends.start(net, net.port_of(here, 1), from, to, work.bytes, sl);
+                ends.start(net.engine(), net.engine().plant().port_of(here, 1), from, to,
+                           work.bytes, sl);
             } else {
                 ends.expect(from, to, work.bytes, sl);
             }
@@ -159,11 +160,11 @@ int main(int argc, char** argv) {
         if (piece->ends.unfinished() != 0) {
             stop(fmt::format("{} messages did not arrive", piece->ends.unfinished()));
         }
-        sum.hops += piece->net.stats().hops;
-        sum.events += piece->net.stats().events;
-        sum.log_hash += piece->net.stats().log_hash;
-        bytes += piece->net.bytes();
-        ports += piece->net.port_count();
+        sum.hops += piece->net.engine().stats().hops;
+        sum.events += piece->net.engine().stats().events;
+        sum.log_hash += piece->net.engine().stats().log_hash;
+        bytes += piece->net.engine().bytes();
+        ports += piece->net.engine().plant().port_count();
         for (const auto& flow : piece->ends.flows()) {
             last = flow.done_at == net::kNever ? last : std::max(last, flow.done_at);
         }

@@ -53,7 +53,7 @@ bool run(const Case& what, parallel::Job& job) {
     }
     const auto part_of = net::assign_parts(routed->topology, job.size());
     Piece piece(*routed, what, part_of, job.rank());
-    net::run_part(piece.engine, piece.part, job.size(), job);
+    net::run_part(piece.network, piece.part, job.size(), job);
     Outcome outcome;
     parallel::test::add(piece, outcome);
     const std::vector<std::uint64_t> numbers = numbers_of(outcome);

@@ -61,21 +61,22 @@ struct Piece {
         : part(routed.topology, part_of, number),
           ends({.packet_bytes = 2048,
                 .flags = what.adaptive ? net::packet_flag::kAdaptive : std::uint8_t{0}}),
-          engine(part.fabric(),
-                 part.config({.data_vls = what.vls, .buffer_bytes = what.buffer_bytes}), ends) {
+          network(part.fabric(),
+                  part.config({.data_vls = what.vls, .buffer_bytes = what.buffer_bytes}), ends),
+          engine(network.engine()) {
         part.prepare(engine);
-        part.write_routes(engine, routed.graph, routed.tables);
+        part.write_routes(engine.plant(), routed.graph, routed.tables);
         if (what.adaptive) {
-            part.write_adaptive_routes(engine, routed.graph, routed.tables);
+            part.write_adaptive_routes(engine.plant(), routed.graph, routed.tables);
         }
-        for (std::uint32_t node = 0; node < engine.node_count(); ++node) {
-            if (what.marking && engine.is_switch(node)) {
-                engine.set_marking(node, {.threshold = 15});
+        for (std::uint32_t node = 0; node < engine.plant().node_count(); ++node) {
+            if (what.marking && engine.plant().is_switch(node)) {
+                engine.plant().set_marking(node, {.threshold = 15});
             }
         }
-        for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
-            if (what.lost_ppm != 0 && engine.connected(port)) {
-                engine.set_errors(port, what.lost_ppm, 0, 11);
+        for (std::uint32_t port = 0; port < engine.plant().port_count(); ++port) {
+            if (what.lost_ppm != 0 && engine.plant().connected(port)) {
+                engine.set_errors(port, {.lost_ppm = what.lost_ppm, .seed = 11});
             }
         }
         if (what.marking) {
@@ -97,7 +98,7 @@ struct Piece {
             const std::uint8_t sl = routed.tables.sl(routed.graph, from, destination);
             const std::uint32_t node = part.local(hosts[i]);
             if (node != net::kNone) {
-                ends.start(engine, engine.port_of(node, 1), from, destination, 100'000, sl);
+                ends.start(engine, engine.plant().port_of(node, 1), from, destination, 100'000, sl);
             } else {
                 ends.expect(from, destination, 100'000, sl);
             }
@@ -106,7 +107,8 @@ struct Piece {
 
     net::Part part;
     ScaleHosts ends;
-    ScaleHosts::Net engine;
+    ScaleHosts::Net network;
+    net::Engine& engine;
 };
 
 /// Adds the results of one part to the outcome of all.
@@ -119,7 +121,7 @@ inline void add(const Piece& piece, Outcome& outcome) {
     outcome.hops += piece.engine.stats().hops;
     outcome.delivered += piece.engine.stats().delivered;
     outcome.lost += piece.engine.stats().lost;
-    for (std::uint32_t port = 0; port < piece.engine.port_count(); ++port) {
+    for (std::uint32_t port = 0; port < piece.engine.plant().port_count(); ++port) {
         outcome.waited += piece.engine.counts(port).xmit_wait;
     }
 }

@@ -26,7 +26,7 @@ Outcome run(const Case& what, std::uint32_t parts) {
         for (std::uint32_t i = 0; i < parts; ++i) {
             threads.emplace_back([&, i] {
                 pieces[i] = std::make_unique<Piece>(*routed, what, part_of, i);
-                net::run_part(pieces[i]->engine, pieces[i]->part, parts, meeting.seat(i));
+                net::run_part(pieces[i]->network, pieces[i]->part, parts, meeting.seat(i));
             });
         }
     }

@@ -90,19 +90,19 @@ struct Virtual {
         : sw(the_switch(fabric)),
           ends(fabric, sm::ManagerConfig{}, net::ScaleConfig{}),
           net(fabric, kPlant, ends) {
-        ends.start(net);
+        ends.start(net.engine());
         while (!ends.management.service().manager().settled() ||
                ends.management.service().manager().stats().sweeps_full == 0 ||
-               net.packets_inside() != 0) {
-            net.run(net.now() + 1'000'000'000);
+               net.engine().queues().packets().live() != 0) {
+            net.run(net.engine().now() + 1'000'000'000);
         }
         while (ends.management.poll_injection()) {
         }
     }
     const agent::Node& node(std::uint32_t id) { return ends.management.nodes().node(id); }
     void send(std::uint32_t id, const Packet& packet) {
-        ends.management.send(net, {id, node(id).is_switch() ? std::uint8_t{0} : std::uint8_t{1}},
-                             packet);
+        ends.management.send(
+            net.engine(), {id, node(id).is_switch() ? std::uint8_t{0} : std::uint8_t{1}}, packet);
     }
     std::optional<link::InjectionControl> injection() {
         const auto written = ends.management.poll_injection();
@@ -139,10 +139,10 @@ struct Live : agent::CounterSource {
     void send(std::uint32_t id, const Packet& packet) {
         mesh.send({id, node(id).is_switch() ? std::uint8_t{0} : std::uint8_t{1}}, packet, 0);
         writer.apply(mesh);
-        tables.read(net, hosts);
+        tables.read(net.engine(), hosts);
     }
     std::optional<link::InjectionControl> injection() {
-        const auto* const control = hosts.injection(net.port_of(0, 1));
+        const auto* const control = hosts.injection(net.engine().plant().port_of(0, 1));
         return control != nullptr ? std::optional(*control) : std::nullopt;
     }
     counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
@@ -163,7 +163,7 @@ struct Live : agent::CounterSource {
 template <typename Plane>
 std::string at_port(Plane& plane,
                     const std::function<std::string(net::Engine&, std::uint32_t)>& look) {
-    return look(plane.net, plane.net.port_of(plane.sw, kPort));
+    return look(plane.net.engine(), plane.net.engine().plant().port_of(plane.sw, kPort));
 }
 
 std::string text(std::initializer_list<std::uint64_t> values) {
@@ -191,14 +191,14 @@ Packet changed_port(const agent::Node& node, Change&& change) {
 }
 
 std::string limits(net::Engine& net, std::uint32_t port) {
-    const sw::WaitingLimits& limits = net.limits(port);
+    const sw::WaitingLimits& limits = net.waits().of(port);
     return text({limits.lifetime, limits.hoq_life, limits.vl_stall_count});
 }
 
 /// Returns the marking rules of the port and of the port after it, which has others.
 std::string marking(net::Engine& net, std::uint32_t port) {
     std::string all;
-    for (const sw::MarkingRule& rule : {net.marking(port), net.marking(port + 1)}) {
+    for (const sw::MarkingRule& rule : {net.plant().marking(port), net.plant().marking(port + 1)}) {
         all += text({rule.threshold, rule.packet_blocks, rule.marking_rate, rule.victims_mark});
     }
     return all;
@@ -225,7 +225,7 @@ wire::ArLinearForwardingTable free_choice() {
 }
 
 std::string adaptive_ports(net::Engine& net, std::uint32_t port) {
-    const sw::AdaptiveTable table = net.adaptive(net.node_of(port));
+    const sw::AdaptiveTable table = net.plant().adaptive(net.plant().node_of(port));
     std::string all;
     for (const std::uint8_t number : table.ports(40)) {
         all += text({number});
@@ -262,7 +262,7 @@ std::vector<Row> rows_of_ports() {
              });
          },
          [](net::Engine& net, std::uint32_t port) {
-             return text({net.guard(port).in, net.guard(port).out});
+             return text({net.guards().at(port).in, net.guards().at(port).out});
          }},
         {"P_KeyTable",
          [](const agent::Node&) {
@@ -272,7 +272,7 @@ std::vector<Row> rows_of_ports() {
          },
          [](net::Engine& net, std::uint32_t port) {
              std::string all;
-             for (const PKey key : net.guard(port).pkeys) {
+             for (const PKey key : net.guards().at(port).pkeys) {
                  all += key.value == 0 ? "" : text({key.value});
              }
              return all;
@@ -292,7 +292,7 @@ std::vector<Row> rows_of_tables() {
              return set(SmAttribute::kLinearForwardingTable, 0, table);
          },
          [](net::Engine& net, std::uint32_t port) {
-             return text({net.route(net.node_of(port), Lid{40})});
+             return text({net.plant().route(net.plant().node_of(port), Lid{40})});
          }},
         {"MulticastForwardingTable",
          [](const agent::Node&) {
@@ -301,7 +301,7 @@ std::vector<Row> rows_of_tables() {
              return set(SmAttribute::kMulticastForwardingTable, 0, table);
          },
          [](net::Engine& net, std::uint32_t port) {
-             return text({net.multicast(net.node_of(port), Lid{0xC003})[0]});
+             return text({net.plant().multicast(net.plant().node_of(port), Lid{0xC003})[0]});
          }},
         {"SLtoVLMappingTable",
          [](const agent::Node&) {
@@ -310,7 +310,7 @@ std::vector<Row> rows_of_tables() {
              return set(SmAttribute::kSlToVlMappingTable, 1U << 8 | kPort, table);
          },
          [](net::Engine& net, std::uint32_t port) {
-             return text({net.mapped_lane(net.node_of(port), 1, kPort, 6)});
+             return text({net.plant().mapped_lane(net.plant().node_of(port), 1, kPort, 6)});
          }},
         {"VLArbitrationTable",
          [](const agent::Node&) {
@@ -320,7 +320,8 @@ std::vector<Row> rows_of_tables() {
              return set(SmAttribute::kVlArbitrationTable, 1U << 16 | kPort, table);
          },
          [](net::Engine& net, std::uint32_t port) {
-             return net.arbitration(port) == link::ArbitrationTable::equal(carrier::kDataVls)
+             return net.plant().arbitration(port) ==
+                            link::ArbitrationTable::equal(carrier::kDataVls)
                         ? std::string("as at power-up")
                         : std::string("written");
          }},

@@ -1,61 +1,63 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "net/engine/engine.h"
-
 #include <algorithm>
 #include <bit>
 #include <span>
 
 #include "core/base/check.h"
+#include "net/engine/engine_inline.h"
+#include "net/engine/for_each_lane.h"
 #include "net/plant/fetch.h"
 
 namespace softib::net {
 
-/// Returns the width of a bucket at which those of a busy fabric hold some tens of events.
-unsigned Engine::bucket_width(std::uint32_t ports) {
-    const auto bits = static_cast<unsigned>(std::bit_width(ports));
-    return bits <= 11 ? 12U : bits >= 17 ? 6U : 23 - bits;
-}
-
-namespace {
-
-/// Calls visit(lane number) for every bit, until it returns false.
-void for_each_lane(std::uint16_t mask, auto visit) {
-    for (; mask != 0; mask &= static_cast<std::uint16_t>(mask - 1)) {
-        if (!visit(static_cast<std::uint8_t>(std::countr_zero(mask)))) {
-            return;
-        }
-    }
-}
-
-}  // namespace
-
 Engine::Engine(const topo::Fabric& fabric, const PlantConfig& config, unsigned width)
-    : Plant(fabric, config), queue_(width != 0 ? width : bucket_width(port_count())) {}
+    : plant_(fabric, config),
+      schedule_(width != 0 ? width : Schedule::bucket_width(plant_.port_count())),
+      queues_(plant_.lane_count(), plant_.inputs_max()),
+      waits_(limits_of(config), plant_.port_count()),
+      cables_(plant_.port_count()),
+      guards_(plant_.port_count()),
+      lane_counts_(plant_.port_count()),
+      choice_(plant_.switch_count()),
+      border_(plant_.port_count()) {}
 
 void Engine::inject(std::uint32_t port, Packet packet) {
-    SOFTIB_CHECK(packet.bytes != 0 && packet.bytes <= config_.packet_bytes_max && connected(port));
+    SOFTIB_CHECK(packet.bytes != 0 && packet.bytes <= plant_.config().packet_bytes_max &&
+                 plant_.connected(port));
     ++stats_.injected;
     packet.in_link = kNone;
     packet.since_units = units(now());
     packet.in_vl = packet.vl == link::kVl15 ? link::kVl15 : std::uint8_t{0};
-    if (peer(port) == port) {
+    if (plant_.peer(port) == port) {
         // From a switch's agent, by its tables.
-        const std::uint32_t index = packets_.make(packet);
-        forward(rx_[port], index, packets_[index], false);
+        const std::uint32_t index = queues_.packets().make(packet);
+        forward(plant_.rx(port), index, queues_[index], false);
         return;
     }
     if (packet.vl != link::kVl15) {
-        packet.vl = first_lane(port, packet.sl);
-        if (packet.vl >= config_.data_vls) [[unlikely]] {
-            discard(packets_.make(packet));  // Its service level has no lane here.
+        packet.vl = plant_.first_lane(port, packet.sl);
+        if (packet.vl >= plant_.config().data_vls) [[unlikely]] {
+            discard(queues_.packets().make(packet));  // Its service level has no lane here.
             return;
         }
     }
     if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
-        ++odd(port).multicast_xmit_packets;
+        ++plant_.odd(port).multicast_xmit_packets;
     }
-    const std::uint32_t index = packets_.make(packet);
-    offer(port, packet.vl, index, packets_[index]);
+    const std::uint32_t index = queues_.packets().make(packet);
+    offer(port, packet.vl, index, queues_[index]);
+}
+
+void Engine::step() {
+    const Event event = schedule_.queue().pop();
+    ahead_.look(schedule_, plant_, queues_, outbox_.coming);
+    if (event.kind() == EventKind::kTimer) {
+        ++stats_.events;
+        outbox_.has_timer = true;
+        outbox_.timer = {event.link(), event.packet};
+        return;
+    }
+    handle(event);
 }
 
 void Engine::handle(const Event& event) {
@@ -74,16 +76,16 @@ void Engine::handle(const Event& event) {
 void Engine::handle_rare(const Event& event) {
     switch (event.kind()) {
         case EventKind::kReady:
-            if (rx_[event.link()].to_adapter != 0) {
+            if (plant_.rx(event.link()).to_adapter != 0) {
                 take(event.link(), event.packet);
             } else {
-                forward(rx_[event.link()], event.packet, packets_[event.packet], false);
+                forward(plant_.rx(event.link()), event.packet, queues_[event.packet], false);
             }
             break;
         case EventKind::kRelease: {
             const auto vl = static_cast<std::uint8_t>(event.extra >> 16);
             const auto blocks = static_cast<std::uint16_t>(event.extra);
-            deferred(event.link(), vl) -= blocks;
+            plant_.deferred(event.link(), vl) -= blocks;
             release(event.link(), vl, blocks, now());
             break;
         }
@@ -106,8 +108,8 @@ void Engine::handle_rare(const Event& event) {
 
 void Engine::arrive(const Event& event) {
     const std::uint32_t in = event.link();
-    Rx& rx = rx_[in];
-    Packet& packet = packets_[event.packet];
+    Rx& rx = plant_.rx(in);
+    Packet& packet = queues_[event.packet];
     constexpr auto kOdd =
         static_cast<std::uint8_t>(~(rx_special::kAdaptive | rx_special::kPartitioned));
     if (((rx.special & kOdd) | (packet.flags & packet_flag::kSeen) |
@@ -116,9 +118,7 @@ void Engine::arrive(const Event& event) {
             return;
         }
     }
-    rx.words += packet.bytes / 4U;
-    ++rx.packets;
-    log(rx.name, packet);
+    count_in(rx, packet);
     if (rx.to_adapter != 0) {
         take(in, event.packet);
         return;
@@ -130,20 +130,20 @@ void Engine::arrive(const Event& event) {
 
 /// Takes a packet that has come to an HCA, a switch's agent or a router.
 void Engine::take(std::uint32_t in, std::uint32_t index) {
-    if (rx_[in].to_adapter == kToRouter) [[unlikely]] {
+    if (plant_.rx(in).to_adapter == kToRouter) [[unlikely]] {
         route_packet(in, index);
         return;
     }
-    taken_ = true;
-    taken_port_ = rx_[in].first_out;
-    taken_packet_ = packets_[index];  // A processor waits here if some of it was just written.
-    taken_packet_.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
-    if (taken_packet_.dlid >= kLidMulticastMin.value && taken_packet_.dlid != kLidPermissive.value)
-        [[unlikely]] {
-        ++odd(taken_port_).multicast_rcv_packets;
+    auto& [port, packet] = outbox_.taken;
+    outbox_.has_taken = true;
+    port = plant_.rx(in).first_out;
+    packet = queues_[index];  // A processor waits here if some of it was just written.
+    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
+    if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
+        ++plant_.odd(port).multicast_rcv_packets;
     }
-    release(in, taken_packet_.in_vl, link::blocks_of(taken_packet_.bytes), now());
-    packets_.free(index);
+    release(in, packet.in_vl, link::blocks_of(packet.bytes), now());
+    queues_.packets().free(index);
     ++stats_.delivered;
 }
 
@@ -153,19 +153,19 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         discard(index);
         return;
     }
-    if (packet.dlid >= lft_stride_) [[unlikely]] {
+    if (packet.dlid >= plant_.lid_count()) [[unlikely]] {
         copy_out(rx, index);
         return;
     }
-    std::uint8_t number = lfts_[rx.lft + packet.dlid];
+    std::uint8_t number = plant_.lft_entry(rx, packet.dlid);
     if (((rx.special & rx_special::kAdaptive) != 0) &
         ((packet.flags & packet_flag::kAdaptive) != 0)) {
         number = choose_port(rx, packet, number);
     }
-    if (const sw::Relay relayed = sw::relay(number, rx.port); relayed != sw::Relay::kOn)
-        [[unlikely]] {
-        ++(relayed == sw::Relay::kUnknown ? odd(rx.self).dlid_mapping_errors
-                                          : odd(rx.self).looping_errors);
+    const Hop hop = look_up(rx, packet, number);
+    if (hop.why == Hop::Why::kUnknown || hop.why == Hop::Why::kLooping) [[unlikely]] {
+        ++(hop.why == Hop::Why::kUnknown ? plant_.odd(rx.self).dlid_mapping_errors
+                                         : plant_.odd(rx.self).looping_errors);
         discard(index);
         return;
     }
@@ -175,35 +175,30 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         return;
     }
     const std::uint32_t out = rx.first_out + number;
-    if (rx.block_ps > tx_[out].block_ps && fresh) [[unlikely]] {
-        // The packet comes in slower than it goes out: it starts late enough not to run dry.
-        post(now() + link::transmit_time(packet.bytes, rx.block_ps) -
-                 link::transmit_time(packet.bytes, tx_[out].block_ps),
-             packet.in_link, EventKind::kReady, index, packet.since_units);
+    if (hop.slower_in && fresh) [[unlikely]] {
+        // It starts late enough not to run dry.
+        schedule_.post(now() + link::transmit_time(packet.bytes, rx.block_ps) -
+                           plant_.transmit_time(out, packet.bytes),
+                       packet.in_link, EventKind::kReady, index, packet.since_units);
         return;
     }
-    std::uint8_t vl = link::kVl15;
-    if (packet.in_vl != link::kVl15) [[likely]] {
-        vl = rx.sl_rows == kNone ? lane_of(packet.sl)
-                                 : rows_[sl_rows_[rx.sl_rows + number]][packet.sl];
-        if (vl >= config_.data_vls) [[unlikely]] {
-            ++odd(rx.self).vl_mapping_errors;
-            discard(index);
-            return;
-        }
+    if (hop.why == Hop::Why::kNoLane) [[unlikely]] {
+        ++plant_.odd(rx.self).vl_mapping_errors;
+        discard(index);
+        return;
     }
-    offer(out, vl, index, packet);
+    offer(out, hop.vl, index, packet);
 }
 
 /// Gives a packet to a port, which sends it now or queues it behind packets that wait.
 void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
-    Tx& tx = tx_[port];
+    Tx& tx = plant_.tx(port);
     if ((tx.special & (tx_special::kClosed | tx_special::kMarks)) != 0 || may_stall(tx)) {
         if (offer_odd(port, vl, index, packet)) {
             return;
         }
     }
-    Lane& to = lane(port, vl);
+    Lane& to = plant_.lane(port, vl);
     const std::uint16_t blocks = link::blocks_of(packet.bytes);
     if (tx.waiting == 0 && tx.free_at <= now() && (tx.special & tx_special::kPartial) == 0 &&
         (vl == link::kVl15 || to.may_send(blocks, now()))) {
@@ -215,17 +210,10 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
         watch(port, tx);
     }
     if (to.head != kNone) {
-        line_up(port, vl, to, index, packet);
-        to.queued_blocks += blocks;
+        queues_.line_up(plant_.lane_index(port, vl), to, index, input_of(packet), blocks);
         return;  // A wake is scheduled, or a release of credits will schedule one.
     }
-    packet.next = kNone;
-    packet.round_or_copies = static_cast<std::uint16_t>(units(now()) / kRound * kRound);
-    to.head = index;
-    to.head_round = to.tail_round = packet.round_or_copies;
-    to.queued_blocks = blocks;
-    to.head_blocks = static_cast<std::uint8_t>(blocks);
-    to.head_since_units = units(now());
+    queues_.begin(to, index, blocks, units(now()));
     tx.waiting = static_cast<std::uint16_t>(tx.waiting | 1U << vl);
     if (tx.free_at > now()) {
         wake_at(port, tx, tx.free_at);
@@ -234,63 +222,18 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
     }
 }
 
-// The inputs of a switch take turns at a lane: 4 KiB for each input in a round. A queue is in the
-// order of its rounds. Round numbers are multiples of kRound. The next turn of an input is the
-// number of its round plus what the input has used of that round, in units of 512 bytes. The
-// present round is that of the queue's first packet. The next packet of an input joins the round of
-// its next turn, or the present round if that one is over. A queue that was empty begins with a
-// round number taken from the clock. Rounds advance more slowly than the clock, so turns that
-// inputs have left from earlier queues lie behind.
-
-/// Returns the round of a packet that is put into a queue, and charges its input for it.
-std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
-                           const Packet& packet) {
-    const std::uint16_t newest = to.tail_round;
+/// Returns the number of the input of a switch by which a packet came.
+inline std::uint32_t Engine::input_of(const Packet& packet) const {
     if (packet.in_link == kNone) {
-        return newest;
+        return Queues::kOwn;
     }
-    const std::uint32_t in = (packet.flags & packet_flag::kCopy) == 0
-                                 ? packet.in_link
-                                 : packets_[packet.in_link].in_link;
-    std::uint16_t& next = turns_at_[lane_index(port, vl) * turns_stride_ +
-                                    (in == kNone ? std::size_t{0} : rx_[in].port)];
-    const std::uint16_t at_hand = to.head_round;
-    const auto open = static_cast<std::uint16_t>(newest - at_hand);
-    if (static_cast<std::uint16_t>(next - at_hand) >= open + 2 * kRound) {
-        next = at_hand;  // The input's last turn lies behind the present round.
-    }
-    auto round = static_cast<std::uint16_t>(next / kRound * kRound);
-    if (static_cast<std::uint16_t>(round - at_hand) >= kRound * kRoundsOpen) {
-        next = round = newest;  // Too many rounds are open: packets go in the order they came.
-    }
-    next = static_cast<std::uint16_t>(next + std::max(packet.bytes * kRound / kRoundBytes, 1U));
-    return round;
-}
-
-/// Puts a packet into a queue that is not empty, behind all packets of its round.
-void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_t index,
-                     Packet& packet) {
-    const std::uint16_t round = turn(port, vl, to, packet);
-    std::uint32_t* ends = round_ends_.data() + std::size_t{lane_index(port, vl)} * kRoundsOpen;
-    const auto end_of = [&](std::uint16_t round_number) -> std::uint32_t& {
-        return ends[round_number / kRound % kRoundsOpen];
-    };
-    if (to.queued_blocks == to.head_blocks) {
-        end_of(to.tail_round) = to.head;  // The head was alone in the queue.
-    }
-    const bool opens = round == static_cast<std::uint16_t>(to.tail_round + kRound);
-    const std::uint32_t before = end_of(opens ? to.tail_round : round);
-    packet.round_or_copies = round;
-    packet.next = packets_[before].next;
-    packets_[before].next = index;
-    end_of(round) = index;
-    if (opens) {
-        to.tail_round = round;
-    }
+    const std::uint32_t in =
+        (packet.flags & packet_flag::kCopy) == 0 ? packet.in_link : queues_[packet.in_link].in_link;
+    return in == kNone ? 0U : plant_.rx(in).port;
 }
 
 void Engine::wake(std::uint32_t port) {
-    Tx& tx = tx_[port];
+    Tx& tx = plant_.tx(port);
     if (tx.wake_at != now()) {
         return;  // Another wake has taken the place of this one.
     }
@@ -305,11 +248,18 @@ void Engine::wake(std::uint32_t port) {
     }
 }
 
+/// Returns the lanes that have packets and are in the arbitration lists.
+inline std::uint16_t Engine::waiting_lanes(std::uint32_t port, const Tx& tx) const {
+    return (tx.special & tx_special::kPartial) == 0
+               ? tx.waiting
+               : static_cast<std::uint16_t>(tx.waiting & plant_.arbitration(port).lanes());
+}
+
 /// Sends the next packet of a port whose cable is free and at which packets wait.
 void Engine::send_next(std::uint32_t port, Tx& tx) {
     std::uint16_t ready = 0;
     for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
-        Lane& from = lane(port, vl);
+        Lane& from = plant_.lane(port, vl);
         if (vl == link::kVl15 || from.may_send(from.head_blocks, now())) {
             ready = static_cast<std::uint16_t>(ready | 1U << vl);
         }
@@ -322,43 +272,29 @@ void Engine::send_next(std::uint32_t port, Tx& tx) {
     // Lanes take turns only while they compete: one alone costs no look at the lists.
     auto vl = static_cast<std::uint8_t>(std::countr_zero(ready));
     if ((ready & (ready - 1)) != 0) {
-        const link::ArbitrationTable& table = tables_[table_of_[port]];
-        vl = arbiters_[port].choose(table, ready);
+        vl = plant_.arbiter(port).choose(plant_.arbitration(port), ready);
         SOFTIB_CHECK(vl != link::kNoVl);  // All lanes that are ready are in a list.
-        arbiters_[port].charge(packets_[lane(port, vl).head].bytes);
+        plant_.arbiter(port).charge(queues_[plant_.lane(port, vl).head].bytes);
     }
-    send_head(port, vl, tx);
-}
-
-std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
-    const std::uint32_t index = from.head;
-    if ((tx.special & tx_special::kCounted) != 0) [[unlikely]] {
-        count_pop(tx, from);
-    }
-    packets_[index].round_or_copies = 0;
-    from.head = packets_[index].next;
-    from.queued_blocks -= from.head_blocks;
-    from.starved = 0;
-    if (from.head == kNone) {
-        tx.waiting = static_cast<std::uint16_t>(tx.waiting & ~(1U << vl));
-    } else {
-        from.head_blocks = static_cast<std::uint8_t>(link::blocks_of(packets_[from.head].bytes));
-        from.head_round = packets_[from.head].round_or_copies;
-        // The packet behind the new head comes soon.
-        __builtin_prefetch(place_of(packets_.data(), packets_[from.head].next));
-        from.head_since_units = units(now());
-    }
-    return index;
-}
-
-void Engine::send_head(std::uint32_t port, std::uint8_t vl, Tx& tx) {
-    Lane& from = lane(port, vl);
+    Lane& from = plant_.lane(port, vl);
     const std::uint16_t blocks = from.head_blocks;
-    const std::uint32_t index = pop_head(tx, vl, from);
-    transmit(port, vl, tx, from, index, packets_[index], blocks);
+    const std::uint32_t index = pop_head(port, tx, vl, from);
+    transmit(port, vl, tx, from, index, queues_[index], blocks);
     if (tx.waiting != 0) {
         plan(port, tx, tx.free_at);
     }
+}
+
+std::uint32_t Engine::pop_head(std::uint32_t port, Tx& tx, std::uint8_t vl, Lane& from) {
+    if ((tx.special & tx_special::kCounted) != 0) [[unlikely]] {
+        lane_counts_.pop(plant_.index_of(from), from,
+                         sw::congested_from(plant_.marking(port), plant_.buffer_blocks()), now());
+    }
+    const std::uint32_t index = queues_.pop(from, units(now()));
+    if (from.head == kNone) {
+        tx.waiting = static_cast<std::uint16_t>(tx.waiting & ~(1U << vl));
+    }
+    return index;
 }
 
 /// Schedules the next wake of a port at which packets wait and whose cable is free from `from` on:
@@ -366,7 +302,7 @@ void Engine::send_head(std::uint32_t port, std::uint8_t vl, Tx& tx) {
 void Engine::plan(std::uint32_t port, Tx& tx, TimePs from) {
     TimePs at = kNever;
     for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
-        Lane& waits = lane(port, vl);
+        Lane& waits = plant_.lane(port, vl);
         if (vl == link::kVl15 || waits.may_send(waits.head_blocks, now())) {
             at = from;
             return false;
@@ -397,7 +333,7 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
         tx.blocked_at = kNever;
     }
     if (packet.in_link == kNone) {
-        left_.push_back({port, packet});
+        outbox_.left.push_back({port, packet});
     } else if ((packet.flags & packet_flag::kCopy) == 0) [[likely]] {
         release(packet.in_link, packet.in_vl, blocks, tx.free_at);
     } else {
@@ -413,8 +349,8 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
             return;
         }
     }
-    post(now() + tx.delay_ps + (tx.to_adapter != 0 ? takes : 0), port, EventKind::kArrival, index,
-         vl);
+    schedule_.post(now() + tx.delay_ps + (tx.to_adapter != 0 ? takes : 0), port,
+                   EventKind::kArrival, index, vl);
 }
 
 /// Returns credits: room in the buffer at the end of a link is free from `at` on.
@@ -423,34 +359,35 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
         release_ethernet(link, vl, blocks, at);
         return;
     }
-    Lane& credited = lane(link, vl);
+    Lane& credited = plant_.lane(link, vl);
     if (vl == link::kVl15) [[unlikely]] {
-        credited.fccl = static_cast<std::uint16_t>(credited.fccl - blocks);  // See arrive_odd.
+        credited.fccl = static_cast<std::uint16_t>(credited.fccl - blocks);  // See finds_room().
         return;
     }
     const std::uint32_t point = credited.point_of(at, now());
     if (!credited.has_slot(point)) {
-        credited.absorb(credited.grid(reached()));
+        credited.absorb(credited.grid(schedule_.reached()));
         if (!credited.has_slot(point)) [[unlikely]] {
-            if (windows_.on()) {
-                late_.push_back({at, link, blocks, vl});
+            if (has_windows()) {
+                round_.late.push_back({at, link, blocks, vl});
             } else {
-                queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+                schedule_.queue().push(at, link, EventKind::kRelease, kNone,
+                                       std::uint32_t{vl} << 16 | blocks);
             }
-            deferred(link, vl) += blocks;
+            plant_.deferred(link, vl) += blocks;
             return;
         }
     }
     credited.give_back(point, blocks);
     if (credited.starved != 0) {
         if (credited.starved == Lane::kRemote) [[unlikely]] {
-            cross(link, {.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
+            cross(link, {.at = at, .link = plant_.rx(link).name, .blocks = blocks, .vl = vl});
             return;
         }
-        credited.absorb(credited.grid(reached()));
+        credited.absorb(credited.grid(schedule_.reached()));
         const TimePs credits = credited.credits_at(credited.head_blocks, now());
         if (credits != kNever) {
-            wake_at(link, tx_[link], std::max(credits, tx_[link].free_at));
+            wake_at(link, plant_.tx(link), std::max(credits, plant_.tx(link).free_at));
         }
     }
 }

@@ -1,74 +1,61 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What few packets meet: multicast copies, marks, limits of waiting, faults.
+// What few packets meet at a port: faults, marks, guards, the choice among ports, multicast copies,
+// routers.
 #include <algorithm>
-#include <bit>
-#include <utility>
+#include <array>
 
 #include "core/base/check.h"
-#include "core/base/mix.h"
-#include "net/engine/engine.h"
+#include "net/engine/engine_inline.h"
+#include "net/engine/for_each_lane.h"
 
 namespace softib::net {
 
 namespace {
 
-constexpr std::uint32_t kMillion = 1'000'000;
-
-std::uint64_t limit_units(std::uint8_t code) {
-    const std::uint64_t ps = sw::lifetime_ps(code);
-    return ps == UINT64_MAX ? UINT64_MAX : ps >> Lane::kUnitShift;
-}
+/// Blocks that must wait on the short way before a longer one is worth while: two packets of 4 KiB.
+constexpr std::uint64_t kDetourBlocks = 130;
 
 }  // namespace
 
 // Arrival.
 
+/// Handles an arrival that is out of the ordinary. Returns true if nothing is left to do for this
+/// packet.
 bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet) {
-    if ((rx.special & rx_special::kFlapped) != 0 && lost_with_cable(in, rx, packet)) {
-        lose(in, index);
-        return true;
+    if ((rx.special & rx_special::kFlapped) != 0) {
+        const Tx& tx = plant_.tx(in);
+        const TimePs whole = rx.to_adapter != 0 ? plant_.transmit_time(in, packet.bytes) : 0;
+        if (cables_.was_on(in, now() - (tx.delay_ps + whole))) {
+            lose(in, index);
+            return true;
+        }
     }
     const auto count = [&] {
+        packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
         rx.words += packet.bytes / 4U;
         ++rx.packets;
-        packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
-        log(rx.name, packet);
+        stats_.log(rx.name, packet, now());
     };
     if ((rx.special & rx_special::kCounted) != 0) {
-        count_received(rx, packet);
+        lane_counts_.received(rx.self, packet);
     }
     if ((rx.special & rx_special::kTapped) != 0 && packet.tag != 0) {
-        tapped_.push_back({rx.self, packet});
+        outbox_.tapped.push_back({rx.self, packet});
     }
     if ((packet.flags & (packet_flag::kFecn | packet_flag::kBecn)) != 0) {
-        Odd& seen = odd(rx.self);
+        Odd& seen = plant_.odd(rx.self);
         seen.rcv_fecn += (packet.flags & packet_flag::kFecn) != 0 ? 1 : 0;
         seen.rcv_becn += (packet.flags & packet_flag::kBecn) != 0 ? 1 : 0;
     }
-    if ((rx.special & rx_special::kEthernet) != 0) {
-        if (!arrive_ethernet(in, rx, packet)) {
-            count();
-            ++odd(rx.self).overflows;
-            ++stats_.discarded;
-            drop(index);
-            return true;
-        }
-    } else if (packet.in_vl == link::kVl15) {
-        // VL15 has no credits: what finds no room is dropped. `fccl` counts blocks in the buffer.
-        Lane& lane15 = lane(in, link::kVl15);
-        const std::uint16_t blocks = link::blocks_of(packet.bytes);
-        if (lane15.fccl + blocks > buffer_blocks()) {
-            count();
-            ++odd(rx.self).vl15_dropped;
-            ++stats_.discarded;
-            drop(index);
-            return true;
-        }
-        lane15.fccl = static_cast<std::uint16_t>(lane15.fccl + blocks);
+    if (!finds_room(in, rx, packet)) {
+        count();
+        ++stats_.discarded;
+        drop(index);
+        return true;
     }
     if ((rx.special & rx_special::kGuarded) != 0 && !may_come_in(rx, packet)) {
         count();
-        ++odd(rx.self).not_ready;
+        ++plant_.odd(rx.self).not_ready;
         discard(index);
         return true;
     }
@@ -81,13 +68,44 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
     }
     if ((rx.special & rx_special::kSlow) != 0) {
         count();
-        Slow& slow = slow_[in];
-        const TimePs takes = std::max<TimePs>(link::transmit_time(packet.bytes, slow.block_ps), 1);
-        slow.busy_until = std::max(slow.busy_until, now()) + takes;
-        post(slow.busy_until, in, EventKind::kReady, index);
+        schedule_.post(cables_.handled_at(in, packet.bytes, now()), in, EventKind::kReady, index);
         return true;
     }
     return false;
+}
+
+/// Takes a packet into a buffer that no credits guard: VL15's, or that of a switch on Ethernet.
+/// Returns false if there is no room, which is counted then.
+bool Engine::finds_room(std::uint32_t in, const Rx& rx, const Packet& packet) {
+    const std::uint16_t blocks = link::blocks_of(packet.bytes);
+    if ((rx.special & rx_special::kEthernet) != 0) {
+        Ethernet::Tell tell{};
+        if (!ethernet_->arrive({in, plant_.lane_index(in, packet.in_vl), rx.node, blocks}, tell)) {
+            ++plant_.odd(rx.self).overflows;
+            return false;
+        }
+        tell_sender(in, packet.in_vl, tell);
+    } else if (packet.in_vl == link::kVl15) {
+        // What finds no room is dropped. `fccl` counts blocks in the buffer.
+        Lane& lane15 = plant_.lane(in, link::kVl15);
+        if (lane15.fccl + blocks > plant_.buffer_blocks()) {
+            ++plant_.odd(rx.self).vl15_dropped;
+            return false;
+        }
+        lane15.fccl = static_cast<std::uint16_t>(lane15.fccl + blocks);
+    }
+    return true;
+}
+
+/// Returns whether a port takes a packet in its state. Data makes an armed port active (IBA vol. 1,
+/// 7.2.7).
+bool Engine::may_come_in(const Rx& rx, const Packet& packet) {
+    link::PortStateMachine& at = state(rx.self);
+    if (packet.in_vl != link::kVl15 && at.logical() == PortState::kArmed) {
+        at.handle_data();
+        apply_state(rx.self);
+    }
+    return at.may_receive(packet.in_vl);
 }
 
 /// Counts a broken or malformed packet at the port that it has come to. Returns whether it ends
@@ -98,60 +116,29 @@ bool Engine::refuses(const Rx& rx, Packet& packet) {
     if ((packet.flags & packet_flag::kBad) != 0) {
         // The port behind the cable that broke the packet sees a wrong CRC. By then its switch has
         // begun to send the packet on, and ends it with an EBP, so that all further ports know.
-        ++(here ? odd(rx.self).local_physical_errors : odd(rx.self).rcv_remote_physical_errors);
+        ++(here ? plant_.odd(rx.self).local_physical_errors
+                : plant_.odd(rx.self).rcv_remote_physical_errors);
         if (here) {
-            ++odd(rx.self).symbol_errors;
-            count_broken(rx);
+            ++plant_.odd(rx.self).symbol_errors;
+            // The broken packet itself is not in rx.packets yet.
+            if (cables_.count_broken(rx.self, rx.packets)) {
+                ++plant_.odd(rx.self).link_integrity_errors;
+            }
         }
     } else if (here) {
-        ++odd(rx.self).malformed_packet_errors;
+        ++plant_.odd(rx.self).malformed_packet_errors;
         return true;
     } else if (rx.to_adapter != 0) {
-        ++odd(rx.self).local_physical_errors;
+        ++plant_.odd(rx.self).local_physical_errors;
     }
     return rx.to_adapter != 0;
-}
-
-/// Counts a packet that the cable broke. When good packets between the broken ones no longer make
-/// up for them, the link has lost its integrity (IBA vol. 1, 7.12.2).
-void Engine::count_broken(const Rx& rx) {
-    if (integrity_.empty() || integrity_[rx.self].limit == 0) {
-        return;
-    }
-    Integrity& integrity = integrity_[rx.self];
-    // The broken packet itself is not in rx.packets yet.
-    const std::uint64_t good = rx.packets - integrity.packets_then;
-    integrity.broken =
-        good >= integrity.broken ? 1 : static_cast<std::uint32_t>(integrity.broken - good) + 1;
-    integrity.packets_then = rx.packets + 1;
-    if (integrity.broken > integrity.limit) {
-        integrity.broken = 0;
-        ++odd(rx.self).link_integrity_errors;
-    }
-}
-
-void Engine::set_error_limit(std::uint32_t port, std::uint8_t packets) {
-    integrity_.resize(port_count());
-    integrity_[port].limit = packets;
-}
-
-bool Engine::loses_all(std::uint32_t port) const {
-    return !errors_.empty() && errors_[port].lost_ppm >= kMillion;
-}
-
-/// Returns whether a packet was on the cable when the cable went down.
-bool Engine::lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const {
-    const Tx& tx = tx_[in];
-    const TimePs travelled =
-        tx.delay_ps + (rx.to_adapter != 0 ? link::transmit_time(packet.bytes, tx.block_ps) : 0);
-    return now() - travelled <= downed_at_[in];
 }
 
 /// Loses a packet on a cable. Its credits return: the sender's next flow control packet says how
 /// much the sender has sent (FCTBS), so the receiver knows that the room was never used.
 void Engine::lose(std::uint32_t link, std::uint32_t index) {
-    const Packet& packet = packets_[index];
-    Odd& at = odd(link);
+    const Packet& packet = queues_[index];
+    Odd& at = plant_.odd(link);
     ++at.lost;
     at.lost_words += packet.bytes / 4U;
     ++stats_.lost;
@@ -163,81 +150,17 @@ void Engine::lose(std::uint32_t link, std::uint32_t index) {
 
 /// Removes a packet that will not arrive, and reports it if it has a tag.
 void Engine::drop(std::uint32_t index) {
-    const Packet& packet = packets_[index];
+    const Packet& packet = queues_[index];
     if (packet.tag != 0) {
-        dropped_.push_back({packet, now()});
+        outbox_.dropped.push_back({packet, now()});
     }
-    packets_.free(index);
+    queues_.packets().free(index);
 }
 
-// In a switch.
-
-/// Forwards a packet whose DLID is not in the linear table: to the ports of a multicast group, or
-/// to the agent of this switch.
-void Engine::copy_out(const Rx& rx, std::uint32_t index) {
-    const Packet original = packets_[index];
-    std::uint8_t numbers[256];
-    std::uint32_t count = 0;
-    bool no_lane = false;
-    const auto lane_to = [&](std::uint8_t number) {
-        if (original.in_vl == link::kVl15) {
-            return link::kVl15;
-        }
-        return rx.sl_rows == kNone ? lane_of(original.sl)
-                                   : rows_[sl_rows_[rx.sl_rows + number]][original.sl];
-    };
-    const auto has_lane = [&](std::uint8_t number) {
-        return original.in_vl == link::kVl15 || lane_to(number) < config_.data_vls;
-    };
-    if (original.dlid == kLidPermissive.value) {
-        no_lane = !has_lane(0);
-        numbers[0] = 0;
-        count = no_lane ? 0 : 1;
-        packets_[index].in_port_or_hop_lmt = rx.port;
-    } else if (is_multicast(Lid{original.dlid}) &&
-               original.dlid - kLidMulticastMin.value < config_.multicast_lids) {
-        ++odd(rx.self).multicast_rcv_packets;
-        const auto& mask = mfts_[rx.lft / lft_stride_ * config_.multicast_lids + original.dlid -
-                                 kLidMulticastMin.value];
-        sw::for_each_copy(
-            static_cast<std::uint32_t>(mask.size()), [&](std::uint32_t word) { return mask[word]; },
-            rx.port,
-            [&](std::uint8_t number) {
-                if (!connected(rx.first_out + number) ||
-                    ((rx.special & rx_special::kPartitioned) != 0 &&
-                     refuse_out(rx, number, original))) {
-                    return;
-                }
-                if (!has_lane(number)) {
-                    no_lane = true;
-                    return;
-                }
-                numbers[count++] = number;
-                ++odd(rx.first_out + number).multicast_xmit_packets;
-            });
-    }
-    if (count == 0) {
-        ++(no_lane ? odd(rx.self).vl_mapping_errors : odd(rx.self).dlid_mapping_errors);
-        discard(index);
-        return;
-    }
-    if (count == 1) {
-        offer(rx.first_out + numbers[0], lane_to(numbers[0]), index, packets_[index]);
-        return;
-    }
-    // The original stays in the buffer until the last copy has left.
-    packets_[index].round_or_copies = static_cast<std::uint16_t>(count);
-    stats_.copied += count - 1;
-    if (original.tag != 0) {
-        copied_.push_back({original, count - 1});
-    }
-    for (std::uint32_t i = 0; i < count; ++i) {
-        Packet copy = original;
-        copy.flags |= packet_flag::kCopy;
-        copy.in_link = index;
-        const std::uint32_t made = packets_.make(copy);
-        offer(rx.first_out + numbers[i], lane_to(numbers[i]), made, packets_[made]);
-    }
+void Engine::discard(std::uint32_t index) {
+    leave_buffer(queues_[index], now());
+    ++stats_.discarded;
+    drop(index);
 }
 
 /// Gives back a packet's room in the buffer that it came into, from `at` on. Of multicast copies
@@ -250,121 +173,345 @@ void Engine::leave_buffer(const Packet& packet, TimePs at) {
         return;
     }
     const std::uint32_t original = packet.in_link;
-    if (--packets_[original].round_or_copies == 0) {
-        leave_buffer(packets_[original], at);
-        packets_.free(original);
+    if (--queues_[original].round_or_copies == 0) {
+        leave_buffer(queues_[original], at);
+        queues_.packets().free(original);
     }
 }
 
-void Engine::discard(std::uint32_t index) {
-    leave_buffer(packets_[index], now());
-    ++stats_.discarded;
-    drop(index);
+// In a switch.
+
+bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
+    if (guards_.lets_in(rx.self, packet)) {
+        return false;
+    }
+    ++plant_.odd(rx.self).rcv_constraint_errors;
+    outbox_.refused.push_back({rx.self, true, packet});
+    return true;
 }
+
+bool Engine::refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet) {
+    const std::uint32_t port = rx.first_out + number;
+    if (guards_.lets_out(port, packet)) {
+        return false;
+    }
+    ++plant_.odd(port).xmit_constraint_errors;
+    outbox_.refused.push_back({port, false, packet});
+    return true;
+}
+
+/// Returns the port that a switch chooses for a packet that allows it. A switch sees only what it
+/// has itself: what waits at its ports, and from its credits what is under way to the next switches
+/// or lies in their buffers.
+std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
+    const sw::AdaptiveTable::Choice ports = plant_.adaptive_of(rx).choice(packet.dlid, rx.port);
+    if (ports.near.empty()) {
+        return by_table;
+    }
+    const std::uint8_t otherwise = ports.binding ? ports.near.front() : by_table;
+    if (ports.near.size() + ports.far.size() < 2) {
+        return otherwise;
+    }
+    if (ethernet_ != nullptr && ethernet_->rules().spread != EthernetRules::Spread::kLoad) {
+        return spread_port(rx, packet, ports.near, otherwise);
+    }
+    return choice_.choose(plant_.switch_of(rx), ports, otherwise, rx.name,
+                          kDetourBlocks * rx.block_ps, [&](std::uint8_t number) {
+                              const std::uint8_t vl = plant_.lane_to(rx, number, packet.sl);
+                              return vl < plant_.config().data_vls
+                                         ? wait_at(rx.first_out + number, vl)
+                                         : sw::kNotEligible;
+                          });
+}
+
+/// Returns how long a packet would wait at a port and behind it, as far as the switch can see.
+TimePs Engine::wait_at(std::uint32_t out, std::uint8_t vl) {
+    const Tx& tx = plant_.tx(out);
+    if ((tx.special & tx_special::kClosed) != 0) {
+        return sw::kNotEligible;
+    }
+    Lane& to = plant_.lane(out, vl);
+    to.absorb(to.grid(now()));
+    const std::uint32_t room = link::credits(to.fctbs, to.fccl);
+    const std::uint32_t most = plant_.buffer_blocks();
+    const std::uint32_t held = most - std::min(room, most);
+    const TimePs busy = tx.free_at > now() ? tx.free_at - now() : 0;
+    return busy + TimePs{to.queued_blocks + held} * tx.block_ps;
+}
+
+/// Returns the port that a switch takes on Ethernet where load does not decide.
+std::uint8_t Engine::spread_port(const Rx& rx, const Packet& packet,
+                                 std::span<const std::uint8_t> ports, std::uint8_t by_table) {
+    // A switch knows at once which of its own cables are down.
+    std::array<std::uint8_t, 256> open;
+    std::size_t count = 0;
+    for (const std::uint8_t number : ports) {
+        if ((plant_.tx(rx.first_out + number).special & tx_special::kClosed) == 0) {
+            open[count++] = number;
+        }
+    }
+    if (count == 0) {
+        return by_table;
+    }
+    const std::span<const std::uint8_t> usable(open.data(), count);
+    return ethernet_->rules().spread == EthernetRules::Spread::kPackets
+               ? choice_.next_in_turn(plant_.switch_of(rx), usable)
+               : ethernet_->hashed_port(usable, rx.node, Lid{packet.slid}, Lid{packet.dlid},
+                                        packet.tag);
+}
+
+/// Forwards a packet whose DLID is not in the linear table: to the ports of a multicast group, or
+/// to the agent of this switch.
+void Engine::copy_out(const Rx& rx, std::uint32_t index) {
+    const Packet original = queues_[index];
+    std::uint8_t numbers[256];
+    std::uint32_t count = 0;
+    bool no_lane = false;
+    const auto lane_to = [&](std::uint8_t number) {
+        return original.in_vl == link::kVl15 ? link::kVl15
+                                             : plant_.lane_to(rx, number, original.sl);
+    };
+    const auto has_lane = [&](std::uint8_t number) {
+        return original.in_vl == link::kVl15 || lane_to(number) < plant_.config().data_vls;
+    };
+    if (original.dlid == kLidPermissive.value) {
+        no_lane = !has_lane(0);
+        numbers[0] = 0;
+        count = no_lane ? 0 : 1;
+        queues_[index].in_port_or_hop_lmt = rx.port;
+    } else if (is_multicast(Lid{original.dlid}) &&
+               original.dlid - kLidMulticastMin.value < plant_.config().multicast_lids) {
+        ++plant_.odd(rx.self).multicast_rcv_packets;
+        const auto& mask = plant_.group_ports(rx, original.dlid - kLidMulticastMin.value);
+        sw::for_each_copy(
+            static_cast<std::uint32_t>(mask.size()), [&](std::uint32_t word) { return mask[word]; },
+            rx.port,
+            [&](std::uint8_t number) {
+                if (!plant_.connected(rx.first_out + number) ||
+                    ((rx.special & rx_special::kPartitioned) != 0 &&
+                     refuse_out(rx, number, original))) {
+                    return;
+                }
+                if (!has_lane(number)) {
+                    no_lane = true;
+                    return;
+                }
+                numbers[count++] = number;
+                ++plant_.odd(rx.first_out + number).multicast_xmit_packets;
+            });
+    }
+    if (count == 0) {
+        ++(no_lane ? plant_.odd(rx.self).vl_mapping_errors
+                   : plant_.odd(rx.self).dlid_mapping_errors);
+        discard(index);
+        return;
+    }
+    if (count == 1) {
+        offer(rx.first_out + numbers[0], lane_to(numbers[0]), index, queues_[index]);
+        return;
+    }
+    // The original stays in the buffer until the last copy has left.
+    queues_[index].round_or_copies = static_cast<std::uint16_t>(count);
+    stats_.copied += count - 1;
+    if (original.tag != 0) {
+        outbox_.copied.push_back({original, count - 1});
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+        Packet copy = original;
+        copy.flags |= packet_flag::kCopy;
+        copy.in_link = index;
+        const std::uint32_t made = queues_.packets().make(copy);
+        offer(rx.first_out + numbers[i], lane_to(numbers[i]), made, queues_[made]);
+    }
+}
+
+/// Sends a packet on that has come to a router whole. Until it leaves by another port of the router
+/// it keeps its room in the buffer that it came into, as in a switch.
+void Engine::route_packet(std::uint32_t in, std::uint32_t index) {
+    Packet& packet = queues_[index];
+    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
+    const std::uint32_t self = plant_.rx(in).self;
+    std::uint32_t out = kNone;
+    const std::uint8_t hop_lmt = packet.in_port_or_hop_lmt;
+    const bool has_grh = hop_lmt != 0 && packet.tag != 0 && packet.in_vl != link::kVl15;
+    const auto onward = routers_->forward(self,
+                                          {.has_grh = has_grh,
+                                           .dgid = has_grh ? gid_reader_->dgid_of(packet) : Gid{},
+                                           .hop_lmt = hop_lmt,
+                                           .sl = packet.sl},
+                                          out);
+    if (!onward || !plant_.connected(out)) {
+        ++(!onward && onward.error() == router::Refusal::kHopLimit
+               ? plant_.odd(self).hop_limit_discards
+               : plant_.odd(self).unrouted);
+        discard(index);
+        return;
+    }
+    ++stats_.routed;
+    packet.in_port_or_hop_lmt = onward->hop_lmt;
+    packet.slid = onward->slid.value;
+    packet.dlid = onward->dlid.value;
+    packet.sl = onward->sl;
+    packet.since_units = units(now());
+    const std::uint8_t vl = plant_.first_lane(out, packet.sl);
+    if (vl >= plant_.config().data_vls) {
+        ++plant_.odd(self).vl_mapping_errors;
+        discard(index);
+        return;
+    }
+    offer(out, vl, index, packet);
+}
+
+// Departure.
 
 /// Offers a packet to a port that needs a closer look. Returns true if the packet was dropped.
 bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
-    Tx& tx = tx_[port];
+    Tx& tx = plant_.tx(port);
     const bool shut = (tx.special & tx_special::kDown) != 0 ||
                       ((tx.special & tx_special::kClosed) != 0 && vl != link::kVl15);
     if (shut) {
-        ++odd(port).inactive_discards;
+        ++plant_.odd(port).inactive_discards;
         discard(index);
         return true;
     }
     if (vl == link::kVl15) {
         return false;
     }
-    if (may_stall(tx) && stall(port, vl).stalled(now())) {
-        ++odd(port).hoq_lifetime_discards;
-        count_late(port, vl);
+    const std::uint32_t number = plant_.lane_index(port, vl);
+    if (may_stall(tx) && waits_.stalled(number, now())) {
+        ++plant_.odd(port).hoq_lifetime_discards;
+        lane_counts_.late(number);
         discard(index);
         return true;
     }
+    Lane& to = plant_.lane_at(number);
+    const std::uint16_t blocks = link::blocks_of(packet.bytes);
+    bool marks = false;
     if (ethernet_ != nullptr) {
-        return offer_ethernet(port, vl, index, packet);
-    }
-    if ((tx.special & tx_special::kMarks) != 0) {
-        Lane& to = lane(port, vl);
-        const std::uint16_t blocks = link::blocks_of(packet.bytes);
-        const sw::MarkingRule& rule = marking_[port];
-        const bool congested = to.queued_blocks >= sw::congested_from(rule, buffer_blocks());
+        const std::uint32_t node = plant_.node_of(port);
+        const auto verdict =
+            plant_.is_switch(node)
+                ? ethernet_->line_up(port, node, to.queued_blocks, blocks, plant_.name_of(port))
+                : Ethernet::Verdict::kKeep;
+        if (verdict == Ethernet::Verdict::kDrop) {
+            ++plant_.odd(port).overflows;
+            discard(index);
+            return true;
+        }
+        marks = verdict == Ethernet::Verdict::kMark;
+    } else if ((tx.special & tx_special::kMarks) != 0) {
+        const sw::MarkingRule rule = plant_.marking(port);
+        const bool congested = to.queued_blocks >= sw::congested_from(rule, plant_.buffer_blocks());
         if (congested && (tx.special & tx_special::kCounted) != 0) {
-            count_congested(port, vl);
+            lane_counts_.congested(number, now());
         }
-        if (congested && markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
-                                              to.may_send(blocks, now()))) {
-            packet.flags |= packet_flag::kFecn;
-            ++odd(port).marked;
-        }
+        marks =
+            congested && plant_.marker(port).marks(rule, to.queued_blocks, plant_.buffer_blocks(),
+                                                   blocks, to.may_send(blocks, now()));
+    }
+    if (marks) {
+        packet.flags |= packet_flag::kFecn;
+        ++plant_.odd(port).marked;
     }
     return false;
 }
 
-// Limits of waiting.
-
-sw::StallCounter& Engine::stall(std::uint32_t port, std::uint8_t vl) {
-    if (stalls_.empty()) {
-        stalls_.resize(lanes_.size());
+/// Applies faults and stalls to a packet that begins to leave. Returns true if nothing is left to
+/// do for it.
+bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
+    const Tx& tx = plant_.tx(port);
+    const std::uint32_t number = plant_.lane_index(port, packet.in_vl);
+    const std::uint16_t blocks = link::blocks_of(packet.bytes);
+    if ((tx.special & tx_special::kCounted) != 0) {
+        lane_counts_.sent(port, number, packet, tx.free_at);
     }
-    return stalls_[lane_index(port, vl)];
+    if (may_stall(tx) && packet.in_vl != link::kVl15) {
+        waits_.sent(number);
+    }
+    if (ethernet_ != nullptr) {
+        // Ethernet has no credits: those that were just taken are given back.
+        Lane& on = plant_.lane_at(number);
+        on.fccl = link::count_after(on.fccl, blocks);
+    }
+    if ((tx.special & tx_special::kFaulty) == 0) {
+        return false;
+    }
+    switch (cables_.fate(port, tx.packets, plant_.name_of(port))) {
+        case Cables::Fate::kLost: {
+            Odd& at = plant_.odd(port);
+            ++at.lost;
+            at.lost_words += packet.bytes / 4U;
+            ++stats_.lost;
+            if (packet.in_vl != link::kVl15 && ethernet_ == nullptr) {
+                schedule_.post(now() + tx.delay_ps, port, EventKind::kRelease, kNone,
+                               std::uint32_t{packet.in_vl} << 16 | blocks);
+                plant_.deferred(port, packet.in_vl) += blocks;
+            }
+            drop(index);
+            return true;
+        }
+        case Cables::Fate::kBroken:
+            packet.flags |= packet_flag::kBad | packet_flag::kBrokenHere;
+            break;
+        case Cables::Fate::kBrokenInside:
+            packet.flags |= packet_flag::kBadInside;
+            break;
+        case Cables::Fate::kFine:
+            break;
+    }
+    if (!border_.crosses(port)) {
+        return false;
+    }
+    cross(port, {.at = now() + tx.delay_ps,
+                 .link = plant_.name_of(port),
+                 .vl = packet.in_vl,
+                 .packet = packet});
+    queues_.packets().free(index);
+    return true;
 }
 
-/// Returns when the first packet of a lane must be dropped; kNever if it has no limit. Sets
-/// `of_head` if that is by the limit for the head of a queue (HOQLife).
-TimePs Engine::deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const {
-    const std::uint32_t now_units = units(now());
-    const std::uint64_t lifetime = limit_units(limits.lifetime);
-    const std::uint64_t hoq = limit_units(limits.hoq_life);
-    const std::uint32_t in_switch = now_units - packets_[lane.head].since_units;
-    const std::uint32_t at_head = now_units - lane.head_since_units;
-    const std::uint64_t left = lifetime <= in_switch ? 0 : lifetime - in_switch;
-    const std::uint64_t left_head = hoq <= at_head ? 0 : hoq - at_head;
-    of_head = left_head < left;
-    const std::uint64_t least = std::min(left, left_head);
-    return least >= UINT64_MAX >> Lane::kUnitShift >> 1 ? kNever
-                                                        : now() + (least << Lane::kUnitShift);
-}
+// Limits of waiting.
 
 void Engine::watch(std::uint32_t port, Tx& tx) {
     if ((tx.special & tx_special::kWatched) != 0) {
         return;
     }
     // A packet that has just come, or comes to the head next, has its whole time before it.
-    const sw::WaitingLimits& waiting = limits(port);
-    TimePs first = std::min(sw::lifetime_ps(waiting.lifetime), sw::lifetime_ps(waiting.hoq_life));
-    first = first == kNever ? kNever : now() + first;
-    for (std::uint16_t rest = tx.waiting; rest != 0; rest &= static_cast<std::uint16_t>(rest - 1)) {
-        const auto vl = static_cast<std::uint8_t>(std::countr_zero(rest));
-        bool of_head = false;
-        if (vl != link::kVl15) {
-            first = std::min(first, deadline(lane(port, vl), waiting, of_head));
+    TimePs first = waits_.deadline_of_next(port, now());
+    for_each_lane(tx.waiting, [&](std::uint8_t vl) {
+        if (const Lane& lane = plant_.lane(port, vl); vl != link::kVl15) {
+            first = std::min(first,
+                             waits_.deadline(port, lane, queues_[lane.head].since_units, now()).at);
         }
-    }
+        return true;
+    });
     tx.special |= tx_special::kWatched;
-    ++watching_;
-    post(first, port, EventKind::kLimit);
+    ++waits_.watching;
+    schedule_.post(first, port, EventKind::kLimit);
 }
 
 void Engine::enforce_limits(std::uint32_t port) {
-    Tx& tx = tx_[port];
+    Tx& tx = plant_.tx(port);
     tx.special &= static_cast<std::uint8_t>(~tx_special::kWatched);
-    --watching_;
+    --waits_.watching;
     bool dropped = false;
-    const sw::WaitingLimits waiting = limits(port);
-    for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
-        Lane& from = lane(port, vl);
-        bool of_head = false;
-        while (from.head != kNone && deadline(from, waiting, of_head) <= now()) {
-            if (of_head) {
-                ++odd(port).hoq_lifetime_discards;
-                stall(port, vl).dropped(waiting.vl_stall_count, now(),
-                                        sw::lifetime_ps(waiting.hoq_life));
-            } else {
-                ++odd(port).lifetime_discards;
+    for (std::uint8_t vl = 0; vl < plant_.config().data_vls; ++vl) {
+        const std::uint32_t number = plant_.lane_index(port, vl);
+        Lane& from = plant_.lane_at(number);
+        while (from.head != kNone) {
+            const Waits::Deadline due =
+                waits_.deadline(port, from, queues_[from.head].since_units, now());
+            if (due.at > now()) {
+                break;
             }
-            count_late(port, vl);
-            discard(pop_head(tx, vl, from));
+            if (due.of_head) {
+                ++plant_.odd(port).hoq_lifetime_discards;
+                waits_.dropped_head(port, number, plant_.lane_count(), now());
+            } else {
+                ++plant_.odd(port).lifetime_discards;
+            }
+            lane_counts_.late(number);
+            discard(pop_head(port, tx, vl, from));
             dropped = true;
         }
     }
@@ -375,7 +522,7 @@ void Engine::enforce_limits(std::uint32_t port) {
     if (dropped && tx.free_at <= now()) {
         send_next(port, tx);
     }
-    if (tx.waiting != 0 && waiting.any()) {
+    if (tx.waiting != 0 && waits_.of(port).any()) {
         watch(port, tx);
     }
 }
@@ -388,109 +535,42 @@ void Engine::end_wait(Tx& tx) {
     }
 }
 
-// Faults.
+// Ethernet.
 
-/// Applies faults and stalls to a packet that begins to leave. Returns true if it was lost.
-bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
-    const Tx& tx = tx_[port];
-    if ((tx.special & tx_special::kCounted) != 0) {
-        count_sent(port, packet);
+void Engine::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks,
+                              TimePs at) {
+    const Rx& rx = plant_.rx(link);
+    if (rx.to_adapter != 0) {
+        return;  // An HCA takes all that comes, and never pauses a sender.
     }
-    if (may_stall(tx) && packet.in_vl != link::kVl15) {
-        stall(port, packet.in_vl).sent();
+    if (at > now()) {
+        schedule_.post(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+        plant_.deferred(link, vl) += blocks;
+        return;
     }
-    if (ethernet_ != nullptr) {
-        // Ethernet has no credits: those that were just taken are given back.
-        Lane& on = lane(port, packet.in_vl);
-        on.fccl = link::count_after(on.fccl, link::blocks_of(packet.bytes));
-    }
-    if ((tx.special & tx_special::kFaulty) == 0) {
-        return false;
-    }
-    // Drawn from the packet's number at this port, so that it does not depend on the order of
-    // events.
-    const Errors errors = errors_.empty() ? Errors{} : errors_[port];
-    const std::uint64_t name = rx_[port].name;
-    const std::uint64_t draw = mix(errors.seed ^ mix(tx.packets + (name << 40)));
-    const std::uint64_t chance = draw % kMillion;
-    if (chance < errors.lost_ppm) {
-        Odd& at = odd(port);
-        ++at.lost;
-        at.lost_words += packet.bytes / 4U;
-        ++stats_.lost;
-        if (packet.in_vl != link::kVl15 && ethernet_ == nullptr) {
-            const std::uint16_t blocks = link::blocks_of(packet.bytes);
-            post(now() + tx.delay_ps, port, EventKind::kRelease, kNone,
-                 std::uint32_t{packet.in_vl} << 16 | blocks);
-            deferred(port, packet.in_vl) += blocks;
-        }
-        drop(index);
-        return true;
-    }
-    const std::uint64_t broken = std::uint64_t{errors.lost_ppm} + errors.broken_ppm;
-    if (chance < broken) {
-        packet.flags |= packet_flag::kBad | packet_flag::kBrokenHere;
-    } else if (chance < broken + errors.inside_ppm) {
-        packet.flags |= packet_flag::kBadInside;
-    }
-    return send_across(port, index, packet);
+    tell_sender(link, vl, ethernet_->leave({link, plant_.lane_index(link, vl), rx.node, blocks}));
 }
 
-void Engine::set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
-                        std::uint64_t seed, std::uint32_t inside_ppm) {
-    errors_.resize(port_count());
-    errors_[port] = {lost_ppm, broken_ppm, inside_ppm, seed};
-    tx_[port].special = static_cast<std::uint8_t>(lost_ppm + broken_ppm + inside_ppm != 0 ||
-                                                          crosses(port) || ethernet_ != nullptr
-                                                      ? tx_[port].special | tx_special::kFaulty
-                                                      : tx_[port].special & ~tx_special::kFaulty);
-}
-
-std::uint16_t Engine::steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks) {
-    Lane& from = lane(port, vl);
-    from.absorb(from.grid(now()));
-    const std::uint16_t taken = std::min(blocks, link::credits(from.fctbs, from.fccl));
-    from.fccl = link::count_after(from.fccl, link::kCountMask + 1U - taken);
-    return taken;
-}
-
-void Engine::set_slow(std::uint32_t port, std::uint32_t block_ps) {
-    slow_.resize(port_count());
-    slow_[peer(port)].block_ps = block_ps;
-    // The HCA stays slow for good, by a picosecond a packet: later packets must not overtake those
-    // that wait now.
-    rx_[peer(port)].special |= rx_special::kSlow;
-}
-
-void Engine::set_delay(std::uint32_t port, std::uint32_t extra_ps) {
-    delays_.resize(port_count());
-    tx_[port].delay_ps += extra_ps - std::exchange(delays_[port], extra_ps);
-}
-
-void Engine::set_speed(std::uint32_t port, std::uint32_t block_ps) {
-    for (const std::uint32_t end : {port, peer(port)}) {
-        tx_[end].block_ps = block_ps;
-        rx_[end].block_ps = block_ps;
+/// Tells the sender of a link to pause a lane or to go on. A pause frame waits for no packet, so it
+/// takes only the delay of the cable.
+void Engine::tell_sender(std::uint32_t link, std::uint8_t vl, Ethernet::Tell tell) {
+    if (tell == Ethernet::Tell::kNothing) {
+        return;
     }
+    const bool pauses = tell == Ethernet::Tell::kPause;
+    plant_.odd(plant_.rx(link).self).pauses += pauses ? 1 : 0;
+    schedule_.post(now() + plant_.cable(link), link, EventKind::kPause, kNone,
+                   std::uint32_t{vl} << 1 | (pauses ? 1 : 0));
 }
 
-bool Engine::settle_credits() {
-    bool settled = true;
-    for (std::uint32_t port = 0; port < port_count(); ++port) {
-        for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
-            Lane& queue = lane(port, vl);
-            queue.absorb(queue.grid(now()));
-            settled &= queue.pending == 0;
-        }
+/// Pauses a lane at its sender, or lets it go on. A lane that is paused has no credits.
+void Engine::handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses) {
+    Lane& of = plant_.lane(link, vl);
+    of.fccl = pauses ? of.fctbs : link::count_after(of.fctbs, plant_.buffer_blocks());
+    Tx& tx = plant_.tx(link);
+    if (!pauses && (tx.waiting >> vl & 1) != 0) {
+        wake_at(link, tx, std::max(now(), tx.free_at));
     }
-    return settled;
-}
-
-void Engine::pause(std::uint32_t port, TimePs until) {
-    slow_.resize(port_count());
-    Slow& slow = slow_[peer(port)];
-    slow.busy_until = std::max(slow.busy_until, until);
-    rx_[peer(port)].special |= rx_special::kSlow;
 }
 
 }  // namespace softib::net

@@ -12,7 +12,7 @@ constexpr const char* kNames[kFaultKinds] = {"drop",      "corrupt",   "corrupt 
                                              "slow",      "retrain",   "pause"};
 
 bool is_adapter(const Engine& engine, std::uint32_t port) {
-    return !engine.is_switch(engine.node_of(port));
+    return !engine.plant().is_switch(engine.plant().node_of(port));
 }
 
 }  // namespace
@@ -21,8 +21,8 @@ std::vector<Fault> draw_faults(const Engine& engine, const RandomFaults& wanted)
     Prng prng(wanted.seed);
     std::vector<std::uint32_t> ports;
     std::vector<std::uint32_t> adapters;
-    for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
-        if (engine.connected(port) && engine.peer(port) != port) {
+    for (std::uint32_t port = 0; port < engine.plant().port_count(); ++port) {
+        if (engine.plant().connected(port) && engine.plant().peer(port) != port) {
             ports.push_back(port);
             if (is_adapter(engine, port)) {
                 adapters.push_back(port);
@@ -71,8 +71,8 @@ std::vector<Fault> draw_faults(const Engine& engine, const RandomFaults& wanted)
 
 std::string to_string(const Engine& engine, const Fault& fault) {
     return fmt::format("{} ns: {} at {}, {}, for {} ns", fault.at / link::kPsPerNs,
-                       kNames[static_cast<std::size_t>(fault.kind)], engine.name(fault.port),
-                       fault.value, fault.lasts / link::kPsPerNs);
+                       kNames[static_cast<std::size_t>(fault.kind)],
+                       engine.plant().name(fault.port), fault.value, fault.lasts / link::kPsPerNs);
 }
 
 FaultInjector::FaultInjector(std::vector<Fault> faults, std::uint64_t seed) : seed_(seed) {
@@ -91,19 +91,19 @@ void FaultInjector::apply(Engine& engine, const Step& step) const {
     const std::uint32_t value = step.begins ? fault.value : 0;
     switch (fault.kind) {
         case FaultKind::kDrop:
-            engine.set_errors(fault.port, value, 0, seed_);
+            engine.set_errors(fault.port, {.lost_ppm = value, .seed = seed_});
             break;
         case FaultKind::kCorrupt:
-            engine.set_errors(fault.port, 0, value, seed_);
+            engine.set_errors(fault.port, {.broken_ppm = value, .seed = seed_});
             break;
         case FaultKind::kCorruptInside:
-            engine.set_errors(fault.port, 0, 0, seed_, value);
+            engine.set_errors(fault.port, {.inside_ppm = value, .seed = seed_});
             break;
         case FaultKind::kLinkDown:
             engine.set_link(fault.port, !step.begins);
             break;
         case FaultKind::kNodeDown:
-            engine.set_node(engine.node_of(fault.port), !step.begins);
+            engine.set_node(engine.plant().node_of(fault.port), !step.begins);
             break;
         case FaultKind::kCreditLoss:
             engine.steal_credits(fault.port, 0, static_cast<std::uint16_t>(value));

@@ -64,7 +64,7 @@ class FaultInjector {
             }
             net.run(step.at);
             look(net);
-            apply(net, step);
+            apply(net.engine(), step);
         }
         net.run(until);
         look(net);

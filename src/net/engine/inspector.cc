@@ -8,22 +8,22 @@
 namespace softib::net {
 
 std::vector<std::string> Inspector::check_credits() const {
-    std::vector<std::uint32_t> held(plant_.lanes_.size());
-    plant_.packets_.for_each([&](std::uint32_t, const Packet& packet) {
+    std::vector<std::uint32_t> held(plant_.lane_count());
+    packets_.for_each([&](std::uint32_t, const Packet& packet) {
         const bool counted = packet.in_link != kNone && (packet.flags & packet_flag::kCopy) == 0;
         if (counted) {
             held[plant_.lane_index(packet.in_link, packet.in_vl)] += link::blocks_of(packet.bytes);
         }
     });
     std::vector<std::string> found;
-    for (std::uint8_t vl = 0; vl < plant_.config_.data_vls; ++vl) {
+    for (std::uint8_t vl = 0; vl < plant_.config().data_vls; ++vl) {
         for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
             if (!plant_.connected(port)) {
                 continue;
             }
             const std::uint32_t index = plant_.lane_index(port, vl);
-            const Lane& lane = plant_.lanes_[index];
-            const std::uint32_t deferred = plant_.deferred_.empty() ? 0 : plant_.deferred_[index];
+            const Lane& lane = plant_.lane_at(index);
+            const std::uint32_t deferred = plant_.deferred_at(index);
             const std::uint32_t sum =
                 link::credits(lane.fctbs, lane.fccl) + lane.pending + held[index] + deferred;
             if (sum != plant_.buffer_blocks()) {
@@ -44,7 +44,7 @@ std::vector<std::string> Inspector::check_counters() const {
         std::uint64_t words = 0;
     };
     std::vector<OnCable> on_cable(plant_.port_count());
-    plant_.packets_.for_each([&](std::uint32_t, const Packet& packet) {
+    packets_.for_each([&](std::uint32_t, const Packet& packet) {
         if ((packet.flags & packet_flag::kOnCable) != 0) {
             ++on_cable[packet.in_link].packets;
             on_cable[packet.in_link].words += packet.bytes / 4U;
@@ -52,9 +52,9 @@ std::vector<std::string> Inspector::check_counters() const {
     });
     std::vector<std::string> found;
     for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
-        const Odd odd = plant_.odd_.empty() ? Odd{} : plant_.odd_[port];
-        const Tx& tx = plant_.tx_[port];
-        const Rx& rx = plant_.rx_[port];
+        const Odd odd = plant_.odd_counts(port);
+        const Tx& tx = plant_.tx(port);
+        const Rx& rx = plant_.rx(port);
         if (tx.packets != rx.packets + on_cable[port].packets + odd.lost ||
             tx.words != rx.words + on_cable[port].words + odd.lost_words) {
             found.push_back(fmt::format(
@@ -71,8 +71,8 @@ std::vector<std::string> Inspector::check_counters() const {
 /// their way back. More credits come only from the buffer at the other end.
 bool Inspector::cannot_send(std::uint32_t link, std::uint8_t vl) const {
     const std::uint32_t index = plant_.lane_index(link, vl);
-    const Lane& lane = plant_.lanes_[index];
-    const bool deferred = !plant_.deferred_.empty() && plant_.deferred_[index] != 0;
+    const Lane& lane = plant_.lane_at(index);
+    const bool deferred = plant_.deferred_at(index) != 0;
     return lane.head != kNone && !deferred &&
            std::uint32_t{link::credits(lane.fctbs, lane.fccl)} + lane.pending < lane.head_blocks;
 }
@@ -80,23 +80,23 @@ bool Inspector::cannot_send(std::uint32_t link, std::uint8_t vl) const {
 std::vector<Inspector::Takes> Inspector::packets_in_buffers(
     std::vector<std::uint8_t>& suspect) const {
     std::vector<Takes> takes;
-    std::vector<std::uint8_t> queued(plant_.packets_.size());
-    for (std::uint32_t by = 0; by < plant_.lanes_.size(); ++by) {
-        for (std::uint32_t p = plant_.lanes_[by].head; p != kNone; p = plant_.packets_[p].next) {
-            const Packet& packet = plant_.packets_[p];
+    std::vector<std::uint8_t> queued(packets_.size());
+    for (std::uint32_t by = 0; by < plant_.lane_count(); ++by) {
+        for (std::uint32_t p = plant_.lane_at(by).head; p != kNone; p = packets_[p].next) {
+            const Packet& packet = packets_[p];
             queued[p] = 1;
             std::uint32_t in = packet.in_link;
             std::uint8_t vl = packet.in_vl;
             if ((packet.flags & packet_flag::kCopy) != 0) {
-                in = plant_.packets_[packet.in_link].in_link;
-                vl = plant_.packets_[packet.in_link].in_vl;
+                in = packets_[packet.in_link].in_link;
+                vl = packets_[packet.in_link].in_vl;
             }
             if (in != kNone && vl != link::kVl15) {
                 takes.push_back({plant_.lane_index(in, vl), by});
             }
         }
     }
-    plant_.packets_.for_each([&](std::uint32_t p, const Packet& packet) {
+    packets_.for_each([&](std::uint32_t p, const Packet& packet) {
         // The packet is on a cable or being looked up: an event will move it.
         const bool moves = queued[p] == 0 && packet.round_or_copies == 0 && packet.in_link != kNone;
         if (moves && packet.in_vl != link::kVl15) {
@@ -108,7 +108,7 @@ std::vector<Inspector::Takes> Inspector::packets_in_buffers(
 
 Stuck Inspector::stuck(std::uint32_t lane) const {
     return {lane % plant_.port_count(), static_cast<std::uint8_t>(lane / plant_.port_count()),
-            plant_.packets_[plant_.lanes_[lane].head].dlid};
+            packets_[plant_.lane_at(lane).head].dlid};
 }
 
 std::vector<Stuck> Inspector::cycle_from(std::uint32_t lane, const std::vector<std::uint32_t>& next,
@@ -131,9 +131,9 @@ std::vector<Stuck> Inspector::cycle_from(std::uint32_t lane, const std::vector<s
 Deadlock Inspector::find_deadlock() const {
     // All lanes that cannot send are suspects. One is cleared when a packet that takes its room is
     // on the move, or waits for a lane that is clear; what is left can never move.
-    const std::size_t lanes = plant_.lanes_.size();
+    const std::size_t lanes = plant_.lane_count();
     std::vector<std::uint8_t> suspect(lanes);
-    for (std::uint8_t vl = 0; vl < plant_.config_.data_vls; ++vl) {
+    for (std::uint8_t vl = 0; vl < plant_.config().data_vls; ++vl) {
         for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
             suspect[plant_.lane_index(port, vl)] = cannot_send(port, vl) ? 1 : 0;
         }
@@ -161,7 +161,7 @@ Deadlock Inspector::find_deadlock() const {
             continue;
         }
         ++found.lanes;
-        for (std::uint32_t p = plant_.lanes_[lane].head; p != kNone; p = plant_.packets_[p].next) {
+        for (std::uint32_t p = plant_.lane_at(lane).head; p != kNone; p = packets_[p].next) {
             ++found.packets;
         }
         if (next[lane] == kNone) {
@@ -178,10 +178,10 @@ Deadlock Inspector::find_deadlock() const {
 std::vector<std::string> Inspector::find_starved() const {
     std::vector<std::string> found;
     for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
-        const std::uint16_t waiting = plant_.tx_[port].waiting;
+        const std::uint16_t waiting = plant_.tx(port).waiting;
         const auto starved =
             static_cast<std::uint16_t>(waiting & ~plant_.arbitration(port).lanes());
-        for (std::uint8_t vl = 0; starved != 0 && vl < plant_.config_.data_vls; ++vl) {
+        for (std::uint8_t vl = 0; starved != 0 && vl < plant_.config().data_vls; ++vl) {
             if ((starved >> vl & 1) != 0) {
                 found.push_back(
                     fmt::format("{} VL {} has packets that never leave: it has no weight in the VL "

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "net/plant/plant.h"
+#include "net/engine/engine.h"
 
 namespace softib::net {
 
@@ -35,7 +35,8 @@ struct Deadlock {
 
 class Inspector {
   public:
-    explicit Inspector(const Plant& plant) : plant_(plant) {}
+    explicit Inspector(const Engine& engine)
+        : plant_(engine.plant()), packets_(engine.queues().packets()) {}
 
     /// Returns a line for each lane whose blocks do not add up: each block must be a credit that
     /// the sender has, a credit on its way back, or taken by a packet.
@@ -68,6 +69,7 @@ class Inspector {
     std::string describe(const Deadlock& found) const;
 
     const Plant& plant_;
+    const PacketPool& packets_;
 };
 
 }  // namespace softib::net

@@ -135,6 +135,7 @@ class WindowQueue {
         --pending_;
         return true;
     }
+    bool is_open() const { return open_ != kNoBin; }
     /// Closes the switch. Events that were not taken stay in the queue.
     void close();
 

@@ -58,7 +58,7 @@ Flows::Flow& MessageHosts::make_flow(const Engine& net, std::uint32_t index) {
     Record& record = records_[index];
     const link::FlowFacts facts{
         .packet_ps =
-            net.transmit_time(record.port, config_.mtu + std::uint32_t{config_.header_bytes}),
+            net.plant().transmit_time(record.port, config_.mtu + std::uint32_t{config_.header_bytes}),
         .round_trip_ps = algorithm_->from_first_packet ? unloaded_round_trip(net, record) : 0,
         .injection = controls_.empty() ? nullptr : &control_of(record.port),
         .sl = static_cast<std::uint8_t>(record.sl)};
@@ -70,20 +70,20 @@ Flows::Flow& MessageHosts::make_flow(const Engine& net, std::uint32_t index) {
 /// nothing else; that of two hops if the tables do not lead to the receiver.
 TimePs MessageHosts::unloaded_round_trip(const Engine& net, const Record& record) const {
     const auto one_way = [&](std::uint32_t from, std::uint32_t to, std::uint32_t bytes) {
-        TimePs delays = net.delay(from);
-        TimePs slowest = net.transmit_time(from, bytes);
-        for (std::uint32_t port = from, hops = 0; hops < net.node_count(); ++hops) {
-            const std::uint32_t node = net.node_of(net.peer(port));
-            if (!net.is_switch(node)) {
+        TimePs delays = net.plant().delay(from);
+        TimePs slowest = net.plant().transmit_time(from, bytes);
+        for (std::uint32_t port = from, hops = 0; hops < net.plant().node_count(); ++hops) {
+            const std::uint32_t node = net.plant().node_of(net.plant().peer(port));
+            if (!net.plant().is_switch(node)) {
                 break;
             }
-            const std::uint8_t number = net.route(node, lid_of_[to]);
-            if (number >= net.ports_of(node) || !net.connected(net.port_of(node, number))) {
+            const std::uint8_t number = net.plant().route(node, lid_of_[to]);
+            if (number >= net.plant().ports_of(node) || !net.plant().connected(net.plant().port_of(node, number))) {
                 break;
             }
-            port = net.port_of(node, number);
-            delays += net.delay(port);
-            slowest = std::max(slowest, net.transmit_time(port, bytes));
+            port = net.plant().port_of(node, number);
+            delays += net.plant().delay(port);
+            slowest = std::max(slowest, net.plant().transmit_time(port, bytes));
         }
         return delays + slowest;
     };
@@ -165,7 +165,7 @@ void MessageHosts::resume_flow(Engine& net, Flows::Flow& flow, std::uint32_t por
     }
     if (flow.parked_head != kNone && !flow.timed && !waits_for_room()) {
         flow.timed = true;
-        const TimePs takes = net.transmit_time(port, config_.mtu);
+        const TimePs takes = net.plant().transmit_time(port, config_.mtu);
         set_timer(net, flow.parked_head, std::max(flow.next_at, net.now() + takes),
                   Timer::kSlowed);
     }
@@ -181,7 +181,7 @@ void MessageHosts::end_pause(Engine& net, std::uint32_t index) {
 /// Sets when a flow may send again, after one of its packets has begun to leave.
 void MessageHosts::charge_flow(Engine& net, std::uint32_t index, std::uint32_t packet_bytes) {
     if (Flows::Flow* const flow = find_flow(index)) {
-        const TimePs takes = net.transmit_time(records_[index].port, packet_bytes);
+        const TimePs takes = net.plant().transmit_time(records_[index].port, packet_bytes);
         const TimePs delay = flow->control->delay(packet_bytes, takes, net.now());
         flow->next_at = delay == 0 ? 0 : net.now() + takes + delay;
     }

@@ -21,16 +21,16 @@ MessageHosts::MessageHosts(const MessageConfig& config) : config_(config) {
 }
 
 void MessageHosts::attach(const Engine& net) {
-    lanes_ = net.config().data_vls;
-    adapter_of_.resize(net.port_count() + hosts_elsewhere_, kNone);
+    lanes_ = net.plant().config().data_vls;
+    adapter_of_.resize(net.plant().port_count() + hosts_elsewhere_, kNone);
     std::uint32_t adapters = 0;
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        if (net.connected(port) && !net.is_switch(net.node_of(port))) {
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+        if (net.plant().connected(port) && !net.plant().is_switch(net.plant().node_of(port))) {
             adapter_of_[port] = adapters++;
         }
     }
     for (std::uint32_t i = 0; i < hosts_elsewhere_; ++i) {
-        adapter_of_[net.port_count() + i] = adapters++;
+        adapter_of_[net.plant().port_count() + i] = adapters++;
     }
     turns_.resize(std::size_t{adapters} * lanes_);
     timers_set_.resize(adapters);
@@ -44,8 +44,8 @@ void MessageHosts::attach(const Engine& net) {
     for (std::uint32_t port = 0; config_.context_entries != 0 && port < adapter_of_.size();
          ++port) {
         if (adapter_of_[port] != kNone) {
-            contexts_.emplace_back(config_.seed +
-                                   (port < net.port_count() ? net.name_of(port) : 0));
+            contexts_.emplace_back(
+                config_.seed + (port < net.plant().port_count() ? net.plant().name_of(port) : 0));
         }
     }
 }
@@ -90,9 +90,9 @@ std::uint32_t MessageHosts::post(Engine& net, const Send& send, TimePs at) {
     set_up(send, record);
     record.unsent = record.unacked = record.packets;
     // If the service level has no lane, any queue does: the engine drops the packets.
-    const std::uint8_t lane = net.first_lane(send.port, send.sl);
+    const std::uint8_t lane = net.plant().first_lane(send.port, send.sl);
     record.vl = (lane < lanes_ ? lane : 0U) & 0xFU;
-    record.state = send.to_port >= net.port_count() ? kLeaves : std::uint8_t{0};
+    record.state = send.to_port >= net.plant().port_count() ? kLeaves : std::uint8_t{0};
     ++unfinished_;
     if (roce_ != nullptr) {
         roce_->begin(index);

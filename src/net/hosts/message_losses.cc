@@ -43,7 +43,7 @@ void MessageHosts::dropped(Engine& net, const Packet& packet, TimePs at) {
 
 /// Sends news to the end that must hear it, here or in another part.
 void MessageHosts::spread(Engine& net, const News& news) {
-    if (news.target() >= net.port_count()) {
+    if (news.target() >= net.plant().port_count()) {
         news_out_.push_back(news);
     } else {
         take_news(net, news);
@@ -96,7 +96,7 @@ void MessageHosts::hear(Engine& net, News news) {
             if (const std::uint32_t index = index_at_receiver(news); index != kNone) {
                 records_[index].state |= kDeaf;
             }
-            if (news.port < net.port_count()) {
+            if (news.port < net.plant().port_count()) {
                 release(news.number);
             }
             break;

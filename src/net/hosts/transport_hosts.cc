@@ -67,7 +67,7 @@ std::uint16_t TransportHosts::free_levels(const Engine& net, std::uint32_t port,
     }
     for (unsigned rest = levels; rest != 0; rest &= rest - 1) {
         const auto sl = static_cast<std::uint8_t>(std::countr_zero(rest));
-        if ((host.busy >> net.first_lane(port, sl) & 1) != 0) {
+        if ((host.busy >> net.plant().first_lane(port, sl) & 1) != 0) {
             levels = static_cast<std::uint16_t>(levels & ~(1U << sl));
         }
     }
@@ -86,9 +86,9 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
         return;
     }
     // What an HCA at port 0 of a switch sends goes out of several ports: no lane is busy.
-    if (net.peer(port) != port) {
-        host.busy =
-            static_cast<std::uint16_t>(host.busy | 1U << net.first_lane(port, headers.lrh.sl));
+    if (net.plant().peer(port) != port) {
+        host.busy = static_cast<std::uint16_t>(host.busy |
+                                               1U << net.plant().first_lane(port, headers.lrh.sl));
     }
     net.inject(port,
                {.body = body,
@@ -131,7 +131,7 @@ void TransportHosts::slow_down(Engine& net, std::uint32_t port, Host& host, cons
     if (flow == host.flows.end()) {
         return;
     }
-    const TimePs takes = net.transmit_time(port, packet.bytes);
+    const TimePs takes = net.plant().transmit_time(port, packet.bytes);
     const TimePs delay =
         flow->second.delay(host.control->rules[packet.sl], host.control->table, takes, net.now());
     if (delay != 0) {
@@ -142,7 +142,7 @@ void TransportHosts::slow_down(Engine& net, std::uint32_t port, Host& host, cons
 
 std::uint32_t TransportHosts::send_bytes(Engine& net, std::uint32_t port,
                                          std::span<const std::uint8_t> bytes) {
-    const PlantConfig& config = net.config();
+    const PlantConfig& config = net.plant().config();
     const std::uint32_t index = new_body(port);
     Body& body = bodies_[index];
     body.raw = true;

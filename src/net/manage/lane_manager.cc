@@ -82,7 +82,7 @@ void write_lanes(Engine& engine, std::uint32_t node, const agent::Node& agent, s
         for (std::uint8_t sl = 0; sl < row.size(); ++sl) {
             row[sl] = agent.vl(in, out, sl);
         }
-        engine.set_lanes(node, in, out, row);
+        engine.plant().set_lanes(node, in, out, row);
     }
 }
 
@@ -90,7 +90,7 @@ void write_arbitration(Engine& engine, std::uint32_t node, const agent::Node& ag
                        std::uint8_t port) {
     const auto table = agent.arbitration(port);
     if (!table.empty() && (port != 0 || agent.is_switch())) {
-        engine.set_arbitration(engine.port_of(node, port),
+        engine.set_arbitration(engine.plant().port_of(node, port),
                                parse_arbitration(table, agent.port(port).vl_high_limit));
     }
 }
@@ -104,7 +104,7 @@ void manage_lanes(Engine& engine, const topo::Fabric& fabric, const sm::QosConfi
             continue;
         }
         agent::NodeSpec spec = agent::node_spec(fabric, fabric.nodes[number]);
-        spec.data_vls = engine.config().data_vls;
+        spec.data_vls = engine.plant().config().data_vls;
         agent::Node node(std::move(spec));
         LaneWriter writer(node, config);
         for (std::uint8_t port = 1; port <= node.port_count(); ++port) {

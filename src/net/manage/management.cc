@@ -74,7 +74,7 @@ Lid Management::lid(std::uint32_t node) const {
 counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     counters::PortCounts counts;
     if (counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())) {
-        counts = counted_->counts(counted_->port_of(node, port));
+        counts = counted_->counts(counted_->plant().port_of(node, port));
         counts.link_downed = nodes_.node(node).link_downed(port);
     }
     return counts;
@@ -82,7 +82,7 @@ counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
 
 counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
     return counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())
-               ? counted_->lane_counts(counted_->port_of(node, port))
+               ? counted_->lane_counts(counted_->plant().port_of(node, port))
                : counters::LaneCounts{};
 }
 
@@ -116,7 +116,7 @@ void Management::pump(Engine& engine) {
     next = std::max(next, now_ns(engine) + 1);
     if (next < due_ns_) {
         due_ns_ = next;
-        engine.set_timer(engine.port_of(root_, service_.manager().config().port),
+        engine.set_timer(engine.plant().port_of(root_, service_.manager().config().port),
                          next * link::kPsPerNs, kTimer);
     }
 }
@@ -133,7 +133,7 @@ void Management::send(Engine& engine, End from, mad::Packet packet) {
 
 /// Puts a MAD on the cable behind a port; from port 0 of a switch it goes by the switch's tables.
 void Management::put(Engine& engine, std::uint32_t port, const mad::Packet& packet, Lid dlid) {
-    if (!engine.connected(port)) {
+    if (!engine.plant().connected(port)) {
         return;
     }
     std::uint32_t body = static_cast<std::uint32_t>(bodies_.size());
@@ -157,7 +157,7 @@ void Management::put(Engine& engine, std::uint32_t port, const mad::Packet& pack
 void Management::deliver(Engine& engine, std::uint32_t port, const Packet& carried) {
     mad::Packet packet = bodies_[carried.body];
     free_bodies_.push_back(carried.body);
-    const NodeId id = engine.node_of(port);
+    const NodeId id = engine.plant().node_of(port);
     agent::Node& node = nodes_.node(id);
     const std::uint8_t in_port = node.is_switch() ? carried.in_port_or_hop_lmt : std::uint8_t{1};
     const bool directed = Lid{carried.dlid} == kLidPermissive;
@@ -173,10 +173,10 @@ void Management::deliver(Engine& engine, std::uint32_t port, const Packet& carri
 void Management::go_on(Engine& engine, NodeId id, agent::Onward onward, const mad::Packet& packet) {
     switch (onward.kind) {
         case agent::Onward::kOutOfPort:
-            put(engine, engine.port_of(id, onward.port), packet, kLidPermissive);
+            put(engine, engine.plant().port_of(id, onward.port), packet, kLidPermissive);
             break;
         case agent::Onward::kByLid:
-            put(engine, engine.port_of(id, onward.port), packet, packet.dlid);
+            put(engine, engine.plant().port_of(id, onward.port), packet, packet.dlid);
             break;
         case agent::Onward::kToService:
             serve(engine, {{id, onward.port}, packet});
@@ -215,14 +215,15 @@ struct Management::Follower {
 
     agent::Node& node() const { return self.nodes_.node(id); }
     bool is_connected(std::uint8_t port) const {
-        return port != 0 && engine.connected(engine.port_of(id, port));
+        return port != 0 && engine.plant().connected(engine.plant().port_of(id, port));
     }
 
     void operator()(const agent::PortUpdate& update) const {
         if (!is_connected(update.port)) {
             return;
         }
-        engine.follow_state(engine.port_of(id, update.port), node().port(update.port).port_state);
+        engine.follow_state(engine.plant().port_of(id, update.port),
+                            node().port(update.port).port_state);
         if (node().port(update.port).port_physical_state != wire::PortPhysicalState::kLinkUp &&
             self.nodes_.plugged({id, update.port})) {
             self.nodes_.set_plugged({id, update.port}, true);  // Both ends train anew.
@@ -233,11 +234,11 @@ struct Management::Follower {
         if (!node().is_switch() || !is_connected(update.port)) {
             return;  // An HCA checks P_Keys itself.
         }
-        const std::uint32_t port = engine.port_of(id, update.port);
-        Engine::Guard guard{.in = info.partition_enforcement_inbound,
-                            .out = info.partition_enforcement_outbound,
-                            .pkeys = {}};
-        const Engine::Guard before = engine.guard(port);
+        const std::uint32_t port = engine.plant().port_of(id, update.port);
+        Guard guard{.in = info.partition_enforcement_inbound,
+                    .out = info.partition_enforcement_outbound,
+                    .pkeys = {}};
+        const Guard before = engine.guards().at(port);
         if (!guard.in && !guard.out && !before.in && !before.out) {
             return;
         }
@@ -250,8 +251,8 @@ struct Management::Follower {
     void operator()(const agent::RouteUpdate& update) const {
         for (std::uint32_t i = 0; i < agent::kLftBlock; ++i) {
             const Lid lid{static_cast<std::uint16_t>(update.block * agent::kLftBlock + i)};
-            if (lid.value != 0 && lid.value < engine.lid_count()) {
-                engine.set_route(id, lid, node().forward(lid));
+            if (lid.value != 0 && lid.value < engine.plant().lid_count()) {
+                engine.plant().set_route(id, lid, node().forward(lid));
             }
         }
     }
@@ -259,14 +260,14 @@ struct Management::Follower {
         const auto mft = node().mft();
         const std::size_t first = std::size_t{update.block} * agent::kMftBlock;
         const std::size_t groups =
-            std::min<std::size_t>(mft.size(), engine.config().multicast_lids);
+            std::min<std::size_t>(mft.size(), engine.plant().config().multicast_lids);
         for (std::size_t group = first; group < std::min(first + agent::kMftBlock, groups);
              ++group) {
             std::array<std::uint64_t, 4> ports{};
             for (std::size_t word = 0; word < mft[group].size(); ++word) {
                 ports[word / 4] |= std::uint64_t{mft[group][word]} << word % 4 * 16;
             }
-            engine.set_multicast(
+            engine.plant().set_multicast(
                 id, Lid{static_cast<std::uint16_t>(kLidMulticastMin.value + group)}, ports);
         }
     }
@@ -278,7 +279,7 @@ struct Management::Follower {
     }
     void operator()(const agent::ErrorLimitUpdate& update) const {
         if (is_connected(update.port)) {
-            engine.set_error_limit(engine.port_of(id, update.port),
+            engine.set_error_limit(engine.plant().port_of(id, update.port),
                                    node().port(update.port).local_phy_errors);
         }
     }
@@ -286,17 +287,18 @@ struct Management::Follower {
         if (!node().is_switch() || !is_connected(update.port)) {
             return;
         }
-        engine.set_limits(engine.port_of(id, update.port), node().waiting_limits(update.port));
+        engine.set_limits(engine.plant().port_of(id, update.port),
+                          node().waiting_limits(update.port));
     }
     void operator()(const agent::MarkingUpdate&) const {
-        write_marking(engine, id, node().congestion(0));
+        write_marking(engine.plant(), id, node().congestion(0));
     }
     void operator()(const agent::InjectionUpdate& update) const {
-        self.written_.push_back({engine.port_of(id, update.port),
+        self.written_.push_back({engine.plant().port_of(id, update.port),
                                  agent::injection_control(node().congestion(update.port))});
     }
     void operator()(const agent::AdaptiveUpdate&) const {
-        engine.set_adaptive(id, node().adaptive_table());
+        engine.plant().set_adaptive(id, node().adaptive_table());
     }
     void operator()(const agent::ReregisterUpdate&) const {}  // No program is here to do so.
 };
@@ -316,11 +318,11 @@ std::optional<Management::Written> Management::poll_injection() {
 
 void Management::set_link(Engine& engine, std::uint32_t port, bool up) {
     engine.set_link(port, up);
-    const std::uint32_t peer = engine.peer(port);
-    const End end{engine.node_of(port), engine.number_of(port)};
+    const std::uint32_t peer = engine.plant().peer(port);
+    const End end{engine.plant().node_of(port), engine.plant().number_of(port)};
     nodes_.set_plugged(end, up);
     follow(engine, end.node);
-    follow(engine, engine.node_of(peer));
+    follow(engine, engine.plant().node_of(peer));
     pump(engine);
 }
 

@@ -109,7 +109,7 @@ concept ManagedData = Ends<D> && !Hears<D, hears::kTapped> && !Hears<D, hears::k
 
 /// Ends of a network that have data traffic of some kind (`Data`) and the management plane.
 template <ManagedData Data>
-class Managed : public Engine::KeyReader {
+class Managed : public KeyReader {
   public:
     static constexpr unsigned kHears = hears::kCopied | hears::kDropped;
 

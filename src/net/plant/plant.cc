@@ -56,19 +56,14 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     lfts_.assign(std::size_t{lft_stride_} * switches, kNoPath);
     mfts_.resize(std::size_t{config.multicast_lids} * switches);
     port_count_ = ports;
+    switch_count_ = switches;
     tx_.resize(ports);
     rx_.resize(ports);
     peer_.assign(ports, kNone);
     arbiters_.resize(ports);
     table_of_.resize(ports);
-    limits_.push_back({config.lifetime, config.hoq_life, config.vl_stall_count});
-    limits_of_.resize(ports);
     tables_.push_back(link::ArbitrationTable::equal(config.data_vls));
     lanes_.resize(std::size_t{ports} * (config.data_vls + 1U));
-    // A part of a small fabric may have no node at all.
-    turns_stride_ = ports_of_.empty() ? 0 : *std::ranges::max_element(ports_of_);
-    turns_at_.resize(lanes_.size() * turns_stride_);
-    round_ends_.resize(lanes_.size() * kRoundsOpen);
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
         for (std::size_t number = 0; number < fabric.nodes[i].ports.size(); ++number) {
             join(fabric, i, static_cast<std::uint8_t>(number));
@@ -104,7 +99,7 @@ void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t nu
     rx.name = port;
     rx.to_adapter = tx.to_adapter;
     rx.block_ps = tx.block_ps;
-    if (is_switch_[node] != 0 && limits_[0].any()) {
+    if (is_switch_[node] != 0 && limits_of(config_).any()) {
         tx.special |= tx_special::kLimited;
     }
     rx.port = other_port;
@@ -221,10 +216,7 @@ std::array<std::uint64_t, 4> Plant::multicast(std::uint32_t node, Lid mlid) cons
 void Plant::set_adaptive(std::uint32_t node, sw::AdaptiveTable table) {
     SOFTIB_CHECK(is_switch(node));
     if (adaptive_.empty()) {
-        const auto switches = static_cast<std::size_t>(
-            std::ranges::count_if(lft_of_, [](std::uint32_t lft) { return lft != kNone; }));
-        adaptive_.resize(switches);
-        turns_.resize(switches);
+        adaptive_.resize(switch_count_);
     }
     for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
         if (const std::uint32_t self = port_of(node, port); peer_[self] != kNone) {
@@ -252,21 +244,9 @@ void Plant::set_port_marking(std::uint32_t port, const sw::MarkingRule& rule) {
                                                       : tx_[port].special & ~tx_special::kMarks);
 }
 
-void Plant::set_limits(std::uint32_t port, const sw::WaitingLimits& limits) {
-    const auto known = std::find(limits_.begin(), limits_.end(), limits);
-    limits_of_[port] = static_cast<std::uint16_t>(known - limits_.begin());
-    if (known == limits_.end()) {
-        limits_.push_back(limits);
-    }
-    tx_[port].special =
-        static_cast<std::uint8_t>(limits.any() ? tx_[port].special | tx_special::kLimited
-                                               : tx_[port].special & ~tx_special::kLimited);
-}
-
 std::size_t Plant::bytes() const {
     return tx_.size() * sizeof(Tx) + rx_.size() * sizeof(Rx) + lanes_.size() * sizeof(Lane) +
-           turns_at_.size() * sizeof(std::uint16_t) + round_ends_.size() * sizeof(std::uint32_t) +
-           lfts_.size() + arbiters_.size() * sizeof(link::Arbiter) + packets_.bytes();
+           lfts_.size() + arbiters_.size() * sizeof(link::Arbiter);
 }
 
 }  // namespace softib::net

@@ -17,18 +17,16 @@
 #include <string>
 #include <vector>
 
-#include "core/counters/lane_counts.h"
 #include "core/counters/port_counters.h"
 #include "core/link/arbiter.h"
-#include "core/link/port_state.h"
 #include "core/link/rate.h"
 #include "core/switch/adaptive_table.h"
 #include "core/switch/congestion.h"
 #include "core/switch/forward.h"
 #include "core/switch/lifetime.h"
 #include "core/topo/fabric.h"
+#include "net/plant/fetch.h"
 #include "net/plant/lane.h"
-#include "net/plant/packet.h"
 #include "net/plant/pages.h"
 #include "net/plant/units.h"
 
@@ -56,6 +54,11 @@ struct PlantConfig {
     std::uint16_t multicast_lids = 0;
     std::uint16_t lid_max = 0;  ///< Highest LID in forwarding tables; 0: one for every node.
 };
+
+/// Returns the limits of waiting at switches that a configuration sets.
+inline sw::WaitingLimits limits_of(const PlantConfig& config) {
+    return {config.lifetime, config.hoq_life, config.vl_stall_count};
+}
 
 /// Bits of Tx::special: what is out of the ordinary at a sender. Without any of them a packet takes
 /// the quick way.
@@ -144,39 +147,7 @@ struct Odd : counters::PortCounts {
     }
 };
 
-/// Counts of a port for one service level.
-struct LevelCounts {
-    std::uint64_t xmit_words = 0;
-    std::uint64_t rcv_words = 0;
-    std::uint64_t rcv_fecn = 0;
-    std::uint64_t rcv_becn = 0;
-};
-
-/// The total time for which a condition has held.
-struct Lasting {
-    TimePs since = kNever;  ///< When the condition began to hold; kNever: it does not.
-    TimePs before_ps = 0;   ///< Total of the times that are over.
-
-    void begin(TimePs now) { since = now; }
-    void end(TimePs now) {
-        before_ps += now - since;
-        since = kNever;
-    }
-    bool now_so() const { return since != kNever; }
-    TimePs total(TimePs now) const { return before_ps + (since < now ? now - since : 0); }
-};
-
-/// How packets have waited at the sender of a lane.
-struct LaneWaits {
-    TimePs busy_until = 0;       ///< When the lane's latest packet will have left.
-    TimePs wait_ps = 0;          ///< Time in which the lane had packets and did not send.
-    Lasting congested;           ///< Time in which more waited than the marking threshold.
-    std::uint64_t discards = 0;  ///< Packets dropped because they had waited too long.
-};
-
 class Plant {
-    friend class Inspector;  ///< Reads all, changes nothing.
-
   public:
     Plant(const topo::Fabric& fabric, const PlantConfig& config);
 
@@ -205,6 +176,7 @@ class Plant {
         return static_cast<std::uint16_t>(config_.buffer_bytes / link::kBlockBytes);
     }
     bool is_switch(std::uint32_t node) const { return is_switch_[node] != 0; }
+    std::uint32_t switch_count() const { return switch_count_; }
 
     /// Numbers a link as it is numbered in a larger fabric of which this plant is a part. Logs and
     /// drawn errors go by this number, so that they do not depend on how a fabric was cut.
@@ -250,9 +222,6 @@ class Plant {
     sw::MarkingRule marking(std::uint32_t port) const {
         return marking_.empty() ? sw::MarkingRule{} : marking_[port];
     }
-    /// Sets how long packets may wait at a switch's port.
-    void set_limits(std::uint32_t port, const sw::WaitingLimits& limits);
-    const sw::WaitingLimits& limits(std::uint32_t port) const { return limits_[limits_of_[port]]; }
 
     // How busy a port is, for observers that poll all ports.
     bool has_waiting(std::uint32_t port) const { return tx_[port].waiting != 0; }
@@ -269,36 +238,78 @@ class Plant {
                 tx.wait_ps + (tx.blocked_at < now ? now - tx.blocked_at : 0)};
     }
 
-    /// Starts counting by lane and service level, for lanes_at() and PortCounts::time_congested.
-    /// This costs every hop some time.
-    void count_lanes();
-
     /// Returns the rare counts of a port, by cause.
     Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
-    /// Returns the counters of a port as the node's PMA reads them at `now`.
+    /// Returns the counters of a port as the node's PMA reads them at `now`, but for those of its
+    /// state.
     counters::PortCounts counts_at(std::uint32_t port, TimePs now) const;
-    /// Returns the counters by lane and service level at `now`; all 0 without count_lanes().
-    counters::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
+    /// Returns the unit of XmitWait: the time of four bytes on the wire.
+    TimePs tick_ps(std::uint32_t port) const;
 
-    /// Returns the bytes of memory of the large tables and of packets.
+    /// Returns the bytes of memory of the large tables.
     std::size_t bytes() const;
 
-  protected:
+    // The records that the engine works on.
+    Tx& tx(std::uint32_t port) { return tx_[port]; }
+    const Tx& tx(std::uint32_t port) const { return tx_[port]; }
+    Rx& rx(std::uint32_t link) { return rx_[link]; }
+    const Rx& rx(std::uint32_t link) const { return rx_[link]; }
     std::uint32_t lane_index(std::uint32_t link, std::uint8_t vl) const {
         return (vl == link::kVl15 ? config_.data_vls : vl) * port_count() + link;
     }
+    std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
+    Lane& lane_at(std::uint32_t index) { return lanes_[index]; }
+    const Lane& lane_at(std::uint32_t index) const { return lanes_[index]; }
+    std::uint32_t index_of(const Lane& lane) const {
+        return static_cast<std::uint32_t>(&lane - lanes_.data());
+    }
+    /// Returns where the lane with this index would be, whether or not there is one; to prefetch.
+    const void* lane_place(std::size_t index) const { return place_of(lanes_.data(), index); }
     Lane& lane(std::uint32_t link, std::uint8_t vl) { return lanes_[lane_index(link, vl)]; }
     const Lane& lane(std::uint32_t link, std::uint8_t vl) const {
         return lanes_[lane_index(link, vl)];
     }
-    /// Returns how long a lane that has packets has waited by `now` since it last sent.
-    static TimePs waiting_since(const Lane& lane, const LaneWaits& waits, TimePs now) {
-        const auto units = static_cast<std::uint32_t>(now >> Lane::kUnitShift);
-        const TimePs at_head = TimePs{units - lane.head_since_units} << Lane::kUnitShift;
-        const TimePs idle = now > waits.busy_until ? now - waits.busy_until : 0;
-        return std::min(at_head, idle);
+    /// Returns the entry of a switch's forwarding table for a DLID below lid_count().
+    const std::uint8_t& lft_entry(const Rx& rx, std::uint16_t dlid) const {
+        return lfts_[rx.lft + dlid];
     }
-    /// Blocks of a lane that pending kRelease events (with windows: Engine::late_) will give back.
+    /// Returns where that entry would be, whether or not there is one; to prefetch.
+    const void* lft_place(std::size_t lft, std::uint16_t dlid) const {
+        return place_of(lfts_.data(), lft + dlid);
+    }
+    /// Returns the number of the switch that a link leads to, among switches.
+    std::uint32_t switch_of(const Rx& rx) const {
+        return static_cast<std::uint32_t>(rx.lft / lft_stride_);
+    }
+    /// Returns the ports to which a switch copies packets of a multicast group.
+    const std::array<std::uint64_t, 4>& group_ports(const Rx& rx, std::uint32_t group) const {
+        return mfts_[std::size_t{switch_of(rx)} * config_.multicast_lids + group];
+    }
+    const sw::AdaptiveTable& adaptive_of(const Rx& rx) const { return adaptive_[switch_of(rx)]; }
+    /// Returns the lane of a service level where no table was written.
+    std::uint8_t lane_of(std::uint8_t sl) const {
+        return sl < config_.data_vls ? sl : static_cast<std::uint8_t>(sl % config_.data_vls);
+    }
+    /// Returns the lane of packets with a service level that come over a link and leave the switch
+    /// at a port; at least data_vls if they have none.
+    std::uint8_t lane_to(const Rx& rx, std::uint8_t number, std::uint8_t sl) const {
+        return rx.sl_rows == kNone ? lane_of(sl) : rows_[sl_rows_[rx.sl_rows + number]][sl];
+    }
+    /// Returns the lane of a packet with this service level that starts at an HCA's port; kVl15 if
+    /// the service level has no lane there.
+    std::uint8_t first_lane(std::uint32_t port, std::uint8_t sl) const {
+        const std::uint32_t row = tx_[port].sl_row;
+        return row == kNone ? lane_of(sl) : rows_[row][sl];
+    }
+    link::Arbiter& arbiter(std::uint32_t port) { return arbiters_[port]; }
+    sw::Marker& marker(std::uint32_t port) { return markers_[port]; }
+    /// Returns the highest number of a node's ports.
+    std::size_t inputs_max() const {
+        // A part of a small fabric may have no node at all.
+        return ports_of_.empty() ? 0 : *std::ranges::max_element(ports_of_);
+    }
+
+    /// Blocks of a lane that pending events will give back.
     [[gnu::noinline, gnu::cold]] std::uint32_t& deferred(std::uint32_t link, std::uint8_t vl) {
         if (deferred_.empty()) {
             deferred_.resize(lanes_.size());
@@ -312,47 +323,33 @@ class Plant {
         return odd_[port];
     }
 
+    std::uint32_t deferred_at(std::uint32_t lane) const {
+        return deferred_.empty() ? 0 : deferred_[lane];
+    }
+
+  private:
+    void join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t number);
+    void set_length(std::uint32_t link, TimePs cable_ps);
+
     PlantConfig config_;
     std::uint32_t port_count_ = 0;
+    std::uint32_t switch_count_ = 0;
     Table<Tx> tx_;
     Table<Rx> rx_;
     Table<Lane> lanes_;  ///< By lane, then by link, so that lanes in use lie together.
-    // How inputs take turns, see Engine::turn().
-    static constexpr std::uint16_t kRound = 8;
-    static constexpr std::uint32_t kRoundBytes = 4096;
-    static constexpr std::uint32_t kRoundsOpen = 32;  ///< Rounds that one queue spans at most.
-    Table<std::uint16_t> turns_at_;  ///< By lane, then by number of the input: its next turn.
-    std::size_t turns_stride_ = 0;
-    Table<std::uint32_t> round_ends_;  ///< By lane: the last packet of each round in its queue.
     Table<std::uint8_t> lfts_;
     std::vector<link::Arbiter> arbiters_;
     std::vector<std::uint16_t> table_of_;  ///< By port: its arbitration table.
     std::vector<link::ArbitrationTable> tables_;
     std::vector<std::uint16_t> sl_rows_;
     std::vector<std::array<std::uint8_t, 16>> rows_;
-    /// By port; empty while all have always been active.
-    std::vector<link::PortStateMachine> states_;
     std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
     std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
-    PacketPool packets_;
     std::uint32_t lft_stride_ = 0;
     std::vector<std::array<std::uint64_t, 4>> mfts_;  ///< By switch, then by group.
     std::vector<sw::AdaptiveTable> adaptive_;         ///< By switch; empty: no switch chooses.
-    std::vector<std::uint32_t> turns_;       ///< By switch: how often it has chosen among ports.
-    std::vector<sw::MarkingRule> marking_;   ///< By port; empty: no port marks.
-    std::vector<sw::WaitingLimits> limits_;  ///< All limits in use, each once.
-    std::vector<std::uint16_t> limits_of_;   ///< By port: place of its limits in limits_.
+    std::vector<sw::MarkingRule> marking_;            ///< By port; empty: no port marks.
     std::vector<sw::Marker> markers_;
-    std::vector<LevelCounts> levels_;  ///< By port, then by service level; empty: not counted.
-    std::vector<LaneWaits> waits_;     ///< By lane; empty: not counted.
-    std::vector<std::uint16_t> congested_lanes_;  ///< By port: bit n is lane n.
-    std::vector<Lasting> congested_;              ///< By port: one of its lanes is congested.
-
-  private:
-    TimePs tick_ps(std::uint32_t port) const;
-    void join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t number);
-    void set_length(std::uint32_t link, TimePs cable_ps);
-
     std::vector<std::uint32_t> first_port_;  ///< By node: its port 0.
     std::vector<std::uint32_t> peer_;        ///< By port: the port behind its cable, or kNone.
     std::vector<std::uint32_t> lft_of_;      ///< By node: its number among switches, or kNone.

@@ -42,7 +42,7 @@ class SharpRun {
           lfts_(routed.tables.lfts),
           fabric_(std::move(routed), config, 0, task.node_ps),
           manager_(manager_config()) {
-        fabric_.ends().join(fabric_.net());
+        fabric_.ends().join(fabric_.engine());
         members_ = task.members == 0 ? fabric_.host_count() : task.members;
     }
 
@@ -81,14 +81,14 @@ class SharpRun {
             if (topology.nodes[node].kind != topo::NodeKind::kSwitch) {
                 continue;
             }
-            const std::uint32_t port = fabric_.net().port_of(node, 0);
+            const std::uint32_t port = fabric_.engine().plant().port_of(node, 0);
             const auto ports = static_cast<std::uint8_t>(topology.nodes[node].ports.size() - 1);
             auto& tables = tables_[fabric_.lids()[node]];
             tables = std::make_unique<sharp::AggregationTables>(sharp::default_an_info(), ports);
             hca::Port at;
             at.lid = fabric_.lids()[node];
             fabric_.ends().add_node(port, *tables, at);
-            fabric_.net().set_speed(port, kNodeBlockPs);
+            fabric_.engine().set_speed(port, kNodeBlockPs);
         }
     }
 
@@ -198,7 +198,7 @@ class SharpRun {
                 vectors_[i][at] = std::byte{value(i, at / element)};
             }
         }
-        const TimePs start = fabric_.net().now() + fabric_.net().config().hca_ps;
+        const TimePs start = fabric_.engine().now() + fabric_.engine().plant().config().hca_ps;
         for (std::uint32_t rank = 0; rank < members_; ++rank) {
             const auto bytes = static_cast<std::uint32_t>(task_.bytes);
             fabric_.ends().begin(fabric_.port(rank), start,
@@ -235,10 +235,10 @@ class SharpRun {
                          .switches = static_cast<std::uint32_t>(job.plan.nodes.size()),
                          .streamed = streams(),
                          .took_ps = fabric_.ends().last_done() + task_.software_ps,
-                         .events = fabric_.net().stats().events,
-                         .log_hash = fabric_.net().stats().log_hash};
+                         .events = fabric_.engine().stats().events,
+                         .log_hash = fabric_.engine().stats().log_hash};
         for (std::uint32_t rank = 0; rank < members_; ++rank) {
-            const auto counts = fabric_.net().counts(fabric_.port(rank));
+            const auto counts = fabric_.engine().counts(fabric_.port(rank));
             out.host_sent_bytes = std::max(out.host_sent_bytes, counts.xmit_words * 4);
             out.host_received_bytes = std::max(out.host_received_bytes, counts.rcv_words * 4);
         }

@@ -72,7 +72,7 @@ class Fabric {
         : routed_(std::move(routed)),
           ends_(std::forward<Arguments>(arguments)...),
           net_(routed_.topology, config, ends_, width) {
-        write_routes(net_, routed_);
+        write_routes(net_.engine().plant(), routed_);
         for (const topo::Host& host : routed_.topology.hosts) {
             for (const topo::NodeIndex hca : host.hcas) {
                 hosts_.push_back(hca.value);
@@ -86,7 +86,8 @@ class Fabric {
     const routing::Graph& graph() const { return routed_.graph; }
     const routing::Tables& tables() const { return routed_.tables; }
     Network<Ends>& net() { return net_; }
-    const Network<Ends>& net() const { return net_; }
+    Engine& engine() { return net_.engine(); }
+    const Engine& engine() const { return net_.engine(); }
     Ends& ends() { return ends_; }
     const Ends& ends() const { return ends_; }
 
@@ -96,7 +97,7 @@ class Fabric {
         if (!routed_.has_choice()) {
             return false;
         }
-        write_adaptive_routes(net_, routed_);
+        write_adaptive_routes(net_.engine().plant(), routed_);
         return true;
     }
 
@@ -105,8 +106,8 @@ class Fabric {
     /// Replaces the routes by new ones, which must be for the description as it is now.
     void change_routes(Routed routed) {
         routed_ = std::move(routed);
-        clear_routes(net_);
-        write_routes(net_, routed_);
+        clear_routes(net_.engine().plant());
+        write_routes(net_.engine().plant(), routed_);
     }
     /// Drops the forwarding tables of the routes, which are large: the switches have them.
     void forget_forwarding() {
@@ -119,7 +120,9 @@ class Fabric {
     // HCAs by number, in the order of hosts.
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
     std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
-    std::uint32_t port(std::uint32_t host) const { return net_.port_of(hosts_[host], 1); }
+    std::uint32_t port(std::uint32_t host) const {
+        return net_.engine().plant().port_of(hosts_[host], 1);
+    }
     Lid lid(std::uint32_t host) const { return routed_.lids[hosts_[host]]; }
     std::span<const Lid> lids() const { return routed_.lids; }
     std::uint32_t subnets() const { return routed_.subnets(); }

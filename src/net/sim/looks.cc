@@ -13,11 +13,11 @@ void Looks::look(const Engine& engine) {
     constexpr TimePs kLongest = 100'000'000'000;
     const TimePs now = engine.now();
     const TimePs since = now - std::exchange(looked_at_, now);
-    for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
-        if (!engine.has_waiting(port)) {
+    for (std::uint32_t port = 0; port < engine.plant().port_count(); ++port) {
+        if (!engine.plant().has_waiting(port)) {
             continue;
         }
-        (engine.lacks_credits(port, now) ? blocked_ps_ : full_ps_)[port] += since;
+        (engine.plant().lacks_credits(port, now) ? blocked_ps_ : full_ps_)[port] += since;
     }
     if (++looks_ % kLooksMax == 0 && every_ < kLongest) {
         every_ *= 2;
@@ -37,8 +37,8 @@ void Looks::look_if_worth(const Engine& engine, std::uint64_t hops, std::uint64_
 }
 
 LinkLoad load_of(const Engine& engine, std::uint32_t port, const Looks& looks) {
-    const Plant::Traffic sent = engine.traffic(port, engine.now());
-    const TimePs block_ps = engine.transmit_time(port, link::kBlockBytes);
+    const Plant::Traffic sent = engine.plant().traffic(port, engine.now());
+    const TimePs block_ps = engine.plant().transmit_time(port, link::kBlockBytes);
     return {.bytes = sent.bytes,
             .packets = sent.packets,
             .busy_ps = block_ps * sent.bytes / link::kBlockBytes,
@@ -62,8 +62,8 @@ ModelStats stats_of(const Engine& engine, const MessageHosts& hosts) {
                      .notifications = told.becns,
                      .resent = told.resent,
                      .timeouts = told.timeouts};
-    for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
-        const Odd odd = engine.odd_counts(port);
+    for (std::uint32_t port = 0; port < engine.plant().port_count(); ++port) {
+        const Odd odd = engine.plant().odd_counts(port);
         stats.marked += odd.marked;
         stats.pauses += odd.pauses;
     }

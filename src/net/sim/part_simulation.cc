@@ -99,7 +99,7 @@ PartSimulation::PartSimulation(const PartedFabric& whole, std::uint32_t part, Ex
       part_(whole.start.routed.topology, whole.part_of, part),
       hosts_(whole.options.hosts),
       net_(part_.fabric(), part_.config(whole.options.plant), hosts_),
-      looks_(net_.port_count()),
+      looks_(net_.engine().plant().port_count()),
       engines_({whole.start.routed.tables.engine}),
       notes_(whole.start.notes),
       changes_(plan_changes(whole.options.failures, whole.options.repair_ps)) {
@@ -112,7 +112,7 @@ PartSimulation::PartSimulation(const PartedFabric& whole, std::uint32_t part, Ex
 
 void PartSimulation::add_ends() {
     std::vector<MessageHosts::Home> homes;
-    end_of_port_.assign(net_.port_count(), kNone);
+    end_of_port_.assign(net_.engine().plant().port_count(), kNone);
     for (const topo::Host& host : routed().topology.hosts) {
         for (const topo::NodeIndex hca : host.hcas) {
             const std::uint32_t here = part_.local(hca.value);
@@ -122,7 +122,7 @@ void PartSimulation::add_ends() {
             end_of_lid_[lid.value] = end_count();
             ends_.push_back({.node = hca.value,
                              .part = whole_.part_of[hca.value],
-                             .port = here == kNone ? kNone : net_.port_of(here, 1),
+                             .port = here == kNone ? kNone : net_.engine().plant().port_of(here, 1),
                              .lid = lid});
             if (here != kNone) {
                 end_of_port_[ends_.back().port] = end_of_lid_[lid.value];
@@ -139,29 +139,29 @@ void PartSimulation::add_ends() {
 
 void PartSimulation::configure() {
     const SimulationOptions& options = whole_.options;
-    net_.crossings().resize(whole_.parts);
-    part_.prepare(net_);
+    net_.engine().border().crossings().resize(whole_.parts);
+    part_.prepare(net_.engine());
     write_routes();
     if (options.congestion) {
         manage_congestion(
-            net_, routed().topology, *options.congestion,
+            net_.engine().plant(), routed().topology, *options.congestion,
             [&](std::uint32_t node) { return part_.local(node); },
             [&](std::uint32_t port, const link::InjectionControl& control) {
                 hosts_.control_congestion(port, control);
             });
     }
     write_qos();
-    net_.use_windows();
+    net_.engine().use_windows();
     for (const End& end : ends_) {
         if (options.hosts.pcie_block_ps != 0 && end.port != kNone) {
-            net_.set_slow(end.port, options.hosts.pcie_block_ps);
+            net_.engine().set_slow(end.port, options.hosts.pcie_block_ps);
         }
     }
 }
 
 void PartSimulation::write_qos() {
     if (whole_.options.qos.on) {
-        manage_lanes(net_, routed().topology, whole_.options.qos,
+        manage_lanes(net_.engine(), routed().topology, whole_.options.qos,
                      routes_need_lanes(routed().tables),
                      [&](std::uint32_t node) { return part_.local(node); });
     }
@@ -169,9 +169,9 @@ void PartSimulation::write_qos() {
 
 void PartSimulation::write_routes() {
     paths_.emplace(routed());
-    part_.write_routes(net_, routed().graph, routed().tables);
+    part_.write_routes(net_.engine().plant(), routed().graph, routed().tables);
     if (whole_.options.hosts.adaptive && !routed().tables.groups.empty()) {
-        part_.write_adaptive_routes(net_, routed().graph, routed().tables);
+        part_.write_adaptive_routes(net_.engine().plant(), routed().graph, routed().tables);
     }
 }
 
@@ -182,9 +182,9 @@ void PartSimulation::apply(const Change& change) {
         repair();
         return;
     }
-    part_.fail(net_, change.what);
+    part_.fail(net_.engine(), change.what);
     take_out(damaged_, change.what);
-    net_.run(net_.now());  // So that the ends hear of packets that were dropped.
+    net_.run(net_.engine().now());  // So that the ends hear of packets that were dropped.
 }
 
 void PartSimulation::repair() {
@@ -196,7 +196,7 @@ void PartSimulation::repair() {
                                 engines_, notes_);
     if (routed) {
         repaired_ = std::make_unique<Routed>(*std::move(routed));
-        clear_routes(net_);
+        clear_routes(net_.engine().plant());
         write_routes();
         write_qos();
     }
@@ -207,11 +207,13 @@ void PartSimulation::repair() {
 /// Returns the port of an end. Ends of other parts have the numbers behind those of the ports here,
 /// see MessageHosts.
 std::uint32_t PartSimulation::port_at(std::uint32_t end) const {
-    return ends_[end].port != kNone ? ends_[end].port : net_.port_count() + end;
+    return ends_[end].port != kNone ? ends_[end].port : net_.engine().plant().port_count() + end;
 }
 
 const PartSimulation::End& PartSimulation::end_at(std::uint32_t port) const {
-    return ends_[port < net_.port_count() ? end_of_port_[port] : port - net_.port_count()];
+    return ends_[port < net_.engine().plant().port_count()
+                     ? end_of_port_[port]
+                     : port - net_.engine().plant().port_count()];
 }
 
 MessageHosts::Send PartSimulation::make_send(std::uint32_t from, std::uint32_t to) const {
@@ -230,9 +232,9 @@ void PartSimulation::send(const Message& message, TimePs at) {
     send.tag = message.tag;
     send.connection = message.connection;
     send.sl = routes_decide ? tables.sl(routed().graph, send.source, send.destination) : message.sl;
-    const std::uint32_t index = hosts_.post(net_, send, at);
+    const std::uint32_t index = hosts_.post(net_.engine(), send, at);
     if (!has_end(message.to)) {
-        net_.crossings()[ends_[message.to].part].push_back(
+        net_.engine().border().crossings()[ends_[message.to].part].push_back(
             crossing_of({.tag = message.tag,
                          .bytes = message.bytes,
                          .index = index,
@@ -246,7 +248,7 @@ void PartSimulation::send(const Message& message, TimePs at) {
 
 void PartSimulation::take(const Crossing& crossing) {
     if (crossing.link != kNone) {
-        part_.take(net_, crossing);
+        part_.take(net_.engine(), crossing);
         return;
     }
     const auto note = std::bit_cast<MessageNote>(crossing.packet);
@@ -257,13 +259,13 @@ void PartSimulation::take(const Crossing& crossing) {
             send.tag = note.tag;
             send.connection = note.connection;
             send.sl = note.sl;
-            hosts_.open(net_, send, note.index);
+            hosts_.open(net_.engine(), send, note.index);
             break;
         case MessageNote::Kind::kCloses:
             hosts_.close(note.index, static_cast<std::uint32_t>(note.bytes));
             break;
         case MessageNote::Kind::kNews:
-            hosts_.take_news(net_, news_of(crossing));
+            hosts_.take_news(net_.engine(), news_of(crossing));
             break;
     }
 }
@@ -286,12 +288,13 @@ MessageHosts::News PartSimulation::news_of(const Crossing& crossing) const {
 void PartSimulation::hand_over() {
     for (const MessageHosts::Closed& closed : hosts_.closed()) {
         const End& sender = ends_[end_of_lid_[closed.sender.value]];
-        net_.crossings()[sender.part].push_back(crossing_of({.bytes = closed.answers,
-                                                             .index = closed.index,
-                                                             .from = closed.sender.value,
-                                                             .to = closed.sender.value,
-                                                             .kind = MessageNote::Kind::kCloses},
-                                                            net_.now()));
+        net_.engine().border().crossings()[sender.part].push_back(
+            crossing_of({.bytes = closed.answers,
+                         .index = closed.index,
+                         .from = closed.sender.value,
+                         .to = closed.sender.value,
+                         .kind = MessageNote::Kind::kCloses},
+                        net_.engine().now()));
     }
     hosts_.closed().clear();
     for (const MessageHosts::News& news : hosts_.news()) {
@@ -299,7 +302,7 @@ void PartSimulation::hand_over() {
         const End& to = end_at(news.to_port);
         const auto body = static_cast<std::uint32_t>(news.body);
         const bool to_sender = news.target() == news.port;
-        net_.crossings()[(to_sender ? from : to).part].push_back(crossing_of(
+        net_.engine().border().crossings()[(to_sender ? from : to).part].push_back(crossing_of(
             {.tag = std::uint64_t{news.received} << 32 | news.order,
              .index = news.number,
              .connection = body << kNewsKindBits | static_cast<std::uint32_t>(news.kind),
@@ -316,10 +319,10 @@ bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
     if (!begun_) {
         begun_ = true;
         lookahead_ = exchange_.least(part_.lookahead());
-        net_.run(net_.now());  // Packets sent before the first event may cross too.
+        net_.run(net_.engine().now());  // Packets sent before the first event may cross too.
     }
-    const std::uint64_t begin = net_.stats().events;
-    while (net_.stats().events - begin < events_max) {
+    const std::uint64_t begin = net_.engine().stats().events;
+    while (net_.engine().stats().events - begin < events_max) {
         if (run_window(until) == Turn::kDone) {
             return true;
         }
@@ -331,14 +334,14 @@ bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
 /// the same, since each decision follows from values on which they have agreed.
 PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     hand_over();
-    exchange_.swap(net_.crossings(), [this](std::span<const Crossing> crossings) {
+    exchange_.swap(net_.engine().border().crossings(), [this](std::span<const Crossing> crossings) {
         for (std::size_t i = 0; i < crossings.size(); ++i) {
-            part_.fetch_behind(net_, crossings, i);
+            part_.fetch_behind(net_.engine(), crossings, i);
             take(crossings[i]);
         }
     });
     // The value is one later than the time: 0 says that a part wants to stop.
-    const TimePs mine = net_.idle() ? kNever : net_.earliest() + 1;
+    const TimePs mine = net_.engine().idle() ? kNever : net_.engine().earliest() + 1;
     const TimePs least = exchange_.least(wants_stop_ ? 0 : mine);
     stopped_ |= least == 0;
     idle_ = least == kNever;
@@ -351,7 +354,7 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     const TimePs change_at = change_due ? changes_[changed_].at : kNever;
     const TimePs target = std::min({until, looks_.next(), change_at});
     // `begin` may lie before the time that has been reached, in the middle of a window.
-    if (begin <= target && net_.now() < target) {
+    if (begin <= target && net_.engine().now() < target) {
         between_looks_ = true;
         // Runs to the end of a window of switches (window_queue.h), so that no window is divided.
         const TimePs window = WindowQueue::length(lookahead_);
@@ -361,7 +364,8 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     net_.run(target);
     between_looks_ = false;
     if (target == looks_.next()) {
-        looks_.look_if_worth(net_, exchange_.sum(net_.stats().hops), ports_of_all_);
+        looks_.look_if_worth(net_.engine(), exchange_.sum(net_.engine().stats().hops),
+                             ports_of_all_);
         settle();
     }
     if (target == change_at) {
@@ -373,31 +377,31 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
 /// Calls settle_credits() twice a second of virtual time, which is often enough for lanes.
 void PartSimulation::settle() {
     constexpr TimePs kEvery = 500'000'000'000;
-    if (net_.now() - settled_at_ >= kEvery) {
-        net_.settle_credits();
-        settled_at_ = net_.now();
+    if (net_.engine().now() - settled_at_ >= kEvery) {
+        net_.engine().settle_credits();
+        settled_at_ = net_.engine().now();
     }
 }
 
 // Answers.
 
 PartTotals PartSimulation::totals() const {
-    PartTotals totals{.now = net_.now(), .unfinished = hosts_.unfinished()};
-    totals.stats = stats_of(net_, hosts_);
+    PartTotals totals{.now = net_.engine().now(), .unfinished = hosts_.unfinished()};
+    totals.stats = stats_of(net_.engine(), hosts_);
     const std::vector<topo::Node>& nodes = whole_.start.routed.topology.nodes;
     for (std::uint32_t node = 0; node < nodes.size(); ++node) {
         const std::uint32_t here = part_.local(node);
         for (std::size_t i = 0; here != kNone && i < nodes[node].ports.size(); ++i) {
             const auto number = static_cast<std::uint8_t>(i);
-            if (number == 0 && !net_.is_switch(here)) {
+            if (number == 0 && !net_.engine().plant().is_switch(here)) {
                 continue;
             }
-            const std::uint32_t port = net_.port_of(here, number);
+            const std::uint32_t port = net_.engine().plant().port_of(here, number);
             const topo::PortLink& cable = nodes[node].ports[number];
             if (number == 0 || cable.peer == topo::kNoNode) {
                 continue;
             }
-            totals.links.push_back(load_of(net_, port, looks_));
+            totals.links.push_back(load_of(net_.engine(), port, looks_));
             totals.links.back().at = {node, number};
             totals.links.back().peer = {cable.peer.value, cable.peer_port.value};
         }

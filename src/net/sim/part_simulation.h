@@ -59,7 +59,7 @@ class PartSimulation : public Model {
 
     std::uint32_t end_count() const override { return static_cast<std::uint32_t>(ends_.size()); }
     bool has_end(std::uint32_t end) const override { return ends_[end].port != kNone; }
-    TimePs now() const override { return totals_ ? totals_->now : net_.now(); }
+    TimePs now() const override { return totals_ ? totals_->now : net_.engine().now(); }
     void send(const Message& message, TimePs at) override;
     void set_listener(MessageListener* listener) override { hosts_.set_listener(listener); }
     /// `events_max` counts the events of this part; the window in which they are reached is
@@ -71,8 +71,8 @@ class PartSimulation : public Model {
     bool stopped() const { return stopped_; }
     bool idle() const override { return idle_; }
     ModelStats stats() const override;
-    std::uint64_t events() const override { return net_.stats().events; }
-    std::uint64_t packets_delivered() const override { return net_.stats().delivered; }
+    std::uint64_t events() const override { return net_.engine().stats().events; }
+    std::uint64_t packets_delivered() const override { return net_.engine().stats().delivered; }
     std::vector<LinkLoad> links() const override;
     std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const override;
     const std::string& engine() const override { return engines_.front(); }

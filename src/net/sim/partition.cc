@@ -135,20 +135,20 @@ PlantConfig Part::config(const PlantConfig& of_whole) const {
 
 void Part::prepare(Engine& engine) {
     for (std::uint32_t node = 0; node < fabric_.nodes.size(); ++node) {
-        const bool is_switch = engine.is_switch(node);
+        const bool is_switch = engine.plant().is_switch(node);
         const auto ports = static_cast<std::uint8_t>(fabric_.nodes[node].ports.size());
         for (std::uint8_t number = is_switch ? 0 : 1; number < ports; ++number) {
-            const std::uint32_t link = engine.port_of(node, number);
+            const std::uint32_t link = engine.plant().port_of(node, number);
             const std::uint32_t name = first_link_[node] + number;
-            engine.name_link(link, name);
+            engine.plant().name_link(link, name);
             link_here_[name] = link;
-            if (!engine.connected(link) || number == 0) {
+            if (!engine.plant().connected(link) || number == 0) {
                 continue;
             }
-            const std::uint32_t other = engine.node_of(engine.peer(link));
+            const std::uint32_t other = engine.plant().node_of(engine.plant().peer(link));
             if (!ghost_[node] && ghost_[other]) {
                 engine.cut(link, part_[other]);
-                lookahead_ = std::min(lookahead_, engine.cable(link));
+                lookahead_ = std::min(lookahead_, engine.plant().cable(link));
             }
         }
     }
@@ -161,7 +161,8 @@ void Part::fail(Engine& engine, const Hop& what) const {
     }
     if (what.port == 0) {
         engine.set_node(node, false);
-    } else if (const std::uint32_t port = engine.port_of(node, what.port); engine.connected(port)) {
+    } else if (const std::uint32_t port = engine.plant().port_of(node, what.port);
+               engine.plant().connected(port)) {
         engine.set_link(port, false);
     }
 }

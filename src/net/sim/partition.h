@@ -113,19 +113,20 @@ class Exchange {
 template <typename Net>
 void run_part(Net& net, Part& part, std::uint32_t parts, Exchange& exchange,
               TimePs until = kNever) {
-    net.crossings().resize(parts);
+    Engine& engine = net.engine();
+    engine.border().crossings().resize(parts);
     const Exchange::Taker take = [&](std::span<const Crossing> crossings) {
         for (std::size_t i = 0; i < crossings.size(); ++i) {
-            part.fetch_behind(net, crossings, i);
-            part.take(net, crossings[i]);
+            part.fetch_behind(engine, crossings, i);
+            part.take(engine, crossings[i]);
         }
     };
     const TimePs lookahead = exchange.least(part.lookahead());
     // What was injected before the first event has crossings too.
-    net.run(net.now());
+    net.run(engine.now());
     for (;;) {
-        exchange.swap(net.crossings(), take);
-        const TimePs begin = exchange.least(net.idle() ? kNever : net.earliest());
+        exchange.swap(engine.border().crossings(), take);
+        const TimePs begin = exchange.least(engine.idle() ? kNever : engine.earliest());
         if (begin == kNever || begin > until) {
             break;
         }

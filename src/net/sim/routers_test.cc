@@ -47,20 +47,21 @@ struct TwoSubnets {
     TwoSubnets()
         : fabric(*Routed::make(*topo::generate(joined_trees(20, 2, 1)), "ftree", 2),
                  {.data_vls = 2, .lid_max = 100}, 0),
-          routers(fabric.topology(), fabric.lids(), fabric.net(), 2) {
-        fabric.net().use_routers(&routers, &fabric.ends());
+          routers(fabric.topology(), fabric.lids(), fabric.engine().plant(), 2) {
+        fabric.engine().use_routers(&routers, &fabric.ends());
     }
     void send(Gid dgid, std::uint8_t hop_lmt) {
         fabric.ends().dgid = dgid;
-        fabric.net().inject(fabric.port(0), {.dlid = routers.gateway(fabric.port(0), far()).value,
-                                             .slid = fabric.lid(0).value,
-                                             .bytes = 128,
-                                             .tag = 1,
-                                             .in_port_or_hop_lmt = hop_lmt});
+        fabric.engine().inject(fabric.port(0),
+                               {.dlid = routers.gateway(fabric.port(0), far()).value,
+                                .slid = fabric.lid(0).value,
+                                .bytes = 128,
+                                .tag = 1,
+                                .in_port_or_hop_lmt = hop_lmt});
         fabric.net().run();
     }
     std::uint32_t far() const { return fabric.port(19); }
-    Odd at_router() const { return fabric.net().odd_counts(routers.ports().front()); }
+    Odd at_router() const { return fabric.engine().plant().odd_counts(routers.ports().front()); }
 
     Fabric<PlainEnds> fabric;
     Routers routers;
@@ -76,7 +77,7 @@ TEST(Routers, PacketsCrossWithANewLrhAndOneHopLess) {
     EXPECT_EQ(packet.dlid, two.fabric.lid(19).value);
     EXPECT_NE(packet.slid, two.fabric.lid(0).value) << "it is the router's in this subnet";
     EXPECT_EQ(packet.sl, 1) << "another lane than on the way to the router";
-    EXPECT_EQ(two.fabric.net().stats().routed, 1U);
+    EXPECT_EQ(two.fabric.engine().stats().routed, 1U);
 }
 
 TEST(Routers, AnUnknownPrefixIsDroppedAndCounted) {
@@ -84,8 +85,8 @@ TEST(Routers, AnUnknownPrefixIsDroppedAndCounted) {
     two.send(router::alias_gid(SubnetId{7}, Lid{1}), 64);
     EXPECT_TRUE(two.fabric.ends().came.empty());
     EXPECT_EQ(two.at_router().unrouted, 1U);
-    EXPECT_EQ(two.fabric.net().stats().discarded, 1U);
-    EXPECT_EQ(two.fabric.net().packets_inside(), 0U);
+    EXPECT_EQ(two.fabric.engine().stats().discarded, 1U);
+    EXPECT_EQ(two.fabric.engine().queues().packets().live(), 0U);
 }
 
 TEST(Routers, TheLastHopIsDroppedAndCounted) {

@@ -51,7 +51,7 @@ struct Simulation::State {
           engines(engines_of(routed)),
           fabric(std::move(routed), options.plant, 0, options.hosts),
           changes(plan_changes(options.failures, options.repair_ps)),
-          looks(fabric.net().port_count()) {}
+          looks(fabric.engine().plant().port_count()) {}
 
     void configure();
     void find_routers();
@@ -62,7 +62,7 @@ struct Simulation::State {
     void apply(const Change& change);
     void repair();
     bool connected(std::uint32_t end) const {
-        return net().connected(net().port_of(fabric.node(end), 1));
+        return net().plant().connected(net().plant().port_of(fabric.node(end), 1));
     }
     /// Returns whether both ends have a cable and, between subnets, a router leads from one to the
     /// other.
@@ -71,7 +71,7 @@ struct Simulation::State {
                (routers == nullptr || !routers->apart(fabric.port(from), fabric.port(to)) ||
                 routers->crossing(fabric.port(from), fabric.port(to)));
     }
-    const Engine& net() const { return fabric.net(); }
+    const Engine& net() const { return fabric.engine(); }
 
     SimulationOptions options;
     std::string engine;                ///< Routing engines, as text for users.
@@ -96,7 +96,7 @@ void Simulation::State::configure() {
     if (options.hosts.adaptive) {
         SOFTIB_CHECK(fabric.use_adaptive_routing());
     }
-    auto& net = fabric.net();
+    Engine& net = fabric.engine();
     if (fabric.subnets() > 1) {
         find_routers();
         net.use_routers(routers.get(), &fabric.ends());
@@ -106,7 +106,8 @@ void Simulation::State::configure() {
         net.use_ethernet(options.roce->links);
     } else if (options.congestion) {
         manage_congestion(
-            net, fabric.topology(), *options.congestion, [](std::uint32_t node) { return node; },
+            net.plant(), fabric.topology(), *options.congestion,
+            [](std::uint32_t node) { return node; },
             [&](std::uint32_t port, const link::InjectionControl& control) {
                 fabric.ends().control_congestion(port, control);
             });
@@ -127,14 +128,14 @@ void Simulation::State::configure() {
 
 void Simulation::State::write_qos() {
     if (options.qos.on) {
-        manage_lanes(fabric.net(), fabric.topology(), options.qos,
+        manage_lanes(fabric.engine(), fabric.topology(), options.qos,
                      routes_need_lanes(fabric.tables()), [](std::uint32_t node) { return node; });
     }
 }
 
 /// Finds the routers that have cables, as the SA of each subnet would.
 void Simulation::State::find_routers() {
-    Routers found(fabric.topology(), fabric.lids(), net(), options.plant.data_vls);
+    Routers found(fabric.topology(), fabric.lids(), net().plant(), options.plant.data_vls);
     if (routers == nullptr) {
         routers = std::make_unique<Routers>(std::move(found));
     } else {
@@ -148,8 +149,8 @@ std::expected<void, topo::Error> Simulation::State::check_pauses() const {
     if (!options.roce || !options.roce->links.lossless) {
         return {};
     }
-    for (std::uint32_t node = 0; node < net().node_count(); ++node) {
-        const std::uint64_t needed = net().is_switch(node) ? net().pause_bytes(node) : 0;
+    for (std::uint32_t node = 0; node < net().plant().node_count(); ++node) {
+        const std::uint64_t needed = net().plant().is_switch(node) ? net().pause_bytes(node) : 0;
         if (needed > options.roce->links.buffer_bytes) {
             return std::unexpected(topo::Error{fmt::format(
                 "{} needs {} bytes of buffer to pause its senders without loss (XOFF and headroom "
@@ -178,9 +179,9 @@ void Simulation::State::refuse() {
 /// often enough for lanes.
 void Simulation::State::settle() {
     constexpr TimePs kEvery = 500'000'000'000;
-    const bool rests = settled && net().packets_inside() == 0;
+    const bool rests = settled && net().queues().packets().live() == 0;
     if (!rests && net().now() - settled_at >= kEvery) {
-        settled = fabric.net().settle_credits();
+        settled = fabric.engine().settle_credits();
         settled_at = net().now();
     }
 }
@@ -190,15 +191,15 @@ void Simulation::State::apply(const Change& change) {
         repair();
         return;
     }
-    auto& net = fabric.net();
+    Engine& net = fabric.engine();
     if (change.what.port == 0) {
         net.set_node(change.what.node, false);
-    } else if (const std::uint32_t port = net.port_of(change.what.node, change.what.port);
-               net.connected(port)) {
+    } else if (const std::uint32_t port = net.plant().port_of(change.what.node, change.what.port);
+               net.plant().connected(port)) {
         net.set_link(port, false);
     }
     fabric.take_out(change.what);
-    net.run(net.now());  // So that the ends hear of packets that were dropped.
+    fabric.net().run(net.now());  // So that the ends hear of packets that were dropped.
 }
 
 void Simulation::State::repair() {
@@ -273,9 +274,9 @@ void Simulation::send(const Message& message, TimePs at) {
     const Fabric<MessageHosts>& fabric = state.fabric;
     const bool routes_decide = routes_need_lanes(fabric.tables());
     state.fabric.ends().post(
-        state.fabric.net(),
-        {.port = state.net().port_of(fabric.node(message.from), 1),
-         .to_port = state.net().port_of(fabric.node(message.to), 1),
+        state.fabric.engine(),
+        {.port = state.net().plant().port_of(fabric.node(message.from), 1),
+         .to_port = state.net().plant().port_of(fabric.node(message.to), 1),
          .source = fabric.lid(message.from),
          .destination = fabric.lid(message.to),
          .bytes = message.bytes,
@@ -292,7 +293,7 @@ void Simulation::set_listener(MessageListener* listener) {
 
 bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
     State& state = *state_;
-    auto& net = state.fabric.net();
+    Engine& net = state.fabric.engine();
     while (events_max != 0) {
         state.refuse();
         const bool change_due =
@@ -303,14 +304,14 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
         const TimePs change_at = change_due ? state.changes[state.changed].at : kNever;
         const TimePs target = std::min({until, state.looks.next(), change_at});
         const std::uint64_t before = net.stats().events;
-        const bool reached = net.run_some(target, events_max);
+        const bool reached = state.fabric.net().run_some(target, events_max);
         const std::uint64_t done = net.stats().events - before;
         events_max -= static_cast<std::uint32_t>(std::min<std::uint64_t>(done, events_max));
         if (!reached) {
             return false;
         }
         if (target == state.looks.next()) {
-            state.looks.look_if_worth(net, net.stats().hops, net.port_count());
+            state.looks.look_if_worth(net, net.stats().hops, net.plant().port_count());
             state.settle();
         }
         if (target == change_at) {
@@ -342,14 +343,14 @@ std::uint64_t Simulation::packets_delivered() const {
 std::vector<LinkLoad> Simulation::links() const {
     const Engine& net = state_->net();
     std::vector<LinkLoad> links;
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        if (!net.connected(port) || net.peer(port) == port) {
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+        if (!net.plant().connected(port) || net.plant().peer(port) == port) {
             continue;
         }
-        const std::uint32_t peer = net.peer(port);
+        const std::uint32_t peer = net.plant().peer(port);
         links.push_back(load_of(net, port, state_->looks));
-        links.back().at = {net.node_of(port), net.number_of(port)};
-        links.back().peer = {net.node_of(peer), net.number_of(peer)};
+        links.back().at = {net.plant().node_of(port), net.plant().number_of(port)};
+        links.back().peer = {net.plant().node_of(peer), net.plant().number_of(peer)};
     }
     return links;
 }
@@ -359,7 +360,7 @@ std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
     const Fabric<MessageHosts>& fabric = state_->fabric;
     const Routers* const routers = state_->routers.get();
     const std::uint32_t target = fabric.node(to);
-    const std::uint32_t end = net.port_of(target, 1);
+    const std::uint32_t end = net.plant().port_of(target, 1);
     std::uint32_t node = fabric.node(from);
     std::uint8_t port = 1;
     Lid lid = fabric.lid(to);
@@ -373,24 +374,24 @@ std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
         state_->options.roce && state_->options.roce->ecmp == RoceOptions::Ecmp::kFiveTuple;
     while (node != target) {
         // Tables may lead in a circle.
-        if (port == kNoPath || port == 0 || hops.size() > net.node_count() ||
-            !net.connected(net.port_of(node, port))) {
+        if (port == kNoPath || port == 0 || hops.size() > net.plant().node_count() ||
+            !net.plant().connected(net.plant().port_of(node, port))) {
             return {};
         }
         hops.push_back({node, port});
-        node = net.node_of(net.peer(net.port_of(node, port)));
-        if (net.is_switch(node)) {
+        node = net.plant().node_of(net.plant().peer(net.plant().port_of(node, port)));
+        if (net.plant().is_switch(node)) {
             port = hashed ? net.hashed_route(node, fabric.lid(from), lid, MessageHosts::kTagged)
-                          : net.route(node, lid);
+                          : net.plant().route(node, lid);
         } else if (node != target) {
             std::uint32_t leg = kNone;
             const auto onward = routers == nullptr
                                     ? std::unexpected(router::Refusal::kNoRoute)
-                                    : routers->forward(net.port_of(node, 1), packet, leg);
+                                    : routers->forward(net.plant().port_of(node, 1), packet, leg);
             if (!onward) {
                 return {};
             }
-            node = net.node_of(leg);
+            node = net.plant().node_of(leg);
             port = 1;
             lid = onward->dlid;
             packet.hop_lmt = onward->hop_lmt;

@@ -32,7 +32,7 @@ struct TwoLevels {
                 ASSERT_EQ(from.hca.post_send(from.qpns[sl], write), hca::PostError::kOk);
             }
         }
-        cluster.fabric->ends().pump(net(), port());
+        cluster.fabric->ends().pump(engine(), port());
     }
     /// Counts the completions of both connections since the last call.
     void poll() {
@@ -41,6 +41,7 @@ struct TwoLevels {
         }
     }
     Network<TransportHosts>& net() { return cluster.fabric->net(); }
+    Engine& engine() { return cluster.fabric->engine(); }
     std::uint32_t port() const { return cluster.fabric->port(kSender); }
 
     Cluster<> cluster;
@@ -52,7 +53,7 @@ struct TwoLevels {
 
 TEST(AdapterLanes, ALaneWithoutCreditsHoldsNoOtherUp) {
     TwoLevels two;
-    two.net().steal_credits(two.port(), 1, two.net().buffer_blocks());
+    two.engine().steal_credits(two.port(), 1, two.engine().plant().buffer_blocks());
     two.post_all();
     two.net().run(100'000'000);
     two.poll();
@@ -66,10 +67,10 @@ TEST(AdapterLanes, LanesTakeTurnsByTheirWeights) {
     table.low[0] = {0, 40};
     table.low[1] = {1, 120};
     table.low_count = 2;
-    two.net().set_arbitration(two.port(), table);
+    two.engine().set_arbitration(two.port(), table);
     two.post_all();
-    while (two.good[1] < kOperations && !two.net().idle()) {
-        two.net().run(two.net().now() + 10'000);
+    while (two.good[1] < kOperations && !two.engine().idle()) {
+        two.net().run(two.engine().now() + 10'000);
         two.poll();
     }
     EXPECT_EQ(two.good[1], kOperations);
@@ -82,13 +83,13 @@ TEST(AdapterLanes, AListThatLetsALaneSendAgainIsObeyedAtOnce) {
     link::ArbitrationTable only_first;
     only_first.low[0] = {0, 40};
     only_first.low_count = 1;
-    two.net().set_arbitration(two.port(), only_first);
+    two.engine().set_arbitration(two.port(), only_first);
     two.post_all();
     two.net().run(50'000'000);
     two.poll();
     EXPECT_EQ(two.good[0], kOperations);
     EXPECT_EQ(two.good[1], 0U);
-    two.net().set_arbitration(two.port(), link::ArbitrationTable::equal(2));
+    two.engine().set_arbitration(two.port(), link::ArbitrationTable::equal(2));
     two.net().run(100'000'000);
     two.poll();
     EXPECT_EQ(two.good[1], kOperations);
@@ -98,16 +99,16 @@ TEST(AdapterLanes, ALevelWithoutALaneSendsNothing) {
     TwoLevels two;
     std::array<std::uint8_t, 16> row{};
     row[1] = link::kVl15;
-    two.net().set_lanes(two.net().node_of(two.port()), 0, 1, row);
+    two.engine().plant().set_lanes(two.engine().plant().node_of(two.port()), 0, 1, row);
     two.post_all();
     two.net().run();
     two.poll();
     EXPECT_EQ(two.good[0], kOperations);
     EXPECT_EQ(two.good[1], 0U);
     EXPECT_EQ(two.bad[1], kOperations);
-    EXPECT_EQ(two.net().counts(two.net().peer(two.port())).rcv_packets,
-              two.net().counts(two.port()).xmit_packets);
-    EXPECT_EQ(two.net().packets_inside(), 0U);
+    EXPECT_EQ(two.engine().counts(two.engine().plant().peer(two.port())).rcv_packets,
+              two.engine().counts(two.port()).xmit_packets);
+    EXPECT_EQ(two.engine().queues().packets().live(), 0U);
     EXPECT_EQ(two.cluster.fabric->ends().bodies(), 0U);
 }
 

@@ -47,10 +47,10 @@ TEST(AdaptiveManager, MadsCarryTheWaysRoundThatTheEngineFound) {
     ASSERT_TRUE(fabric.use_adaptive_routing());
     std::uint32_t sw = 0;
     std::uint32_t longer = 0;
-    for (std::uint32_t node = 0; node < fabric.net().node_count(); ++node) {
-        if (fabric.net().is_switch(node)) {
-            longer += compare(fabric.net().adaptive(node), graph, tables, sw++,
-                              fabric.net().ports_of(node));
+    for (std::uint32_t node = 0; node < fabric.engine().plant().node_count(); ++node) {
+        if (fabric.engine().plant().is_switch(node)) {
+            longer += compare(fabric.engine().plant().adaptive(node), graph, tables, sw++,
+                              fabric.engine().plant().ports_of(node));
         }
     }
     EXPECT_GT(longer, 1000U);
@@ -63,12 +63,13 @@ TEST(AdaptiveManager, TheManagerWritesThemByPacketsOnItsOwnLinks) {
     config.adaptive_routing = true;
     Managed<ScaleHosts> ends(topology, config, ScaleConfig{});
     Network<Managed<ScaleHosts>> net(topology, {.data_vls = 8, .multicast_lids = 32}, ends);
-    ends.start(net);
+    ends.start(net.engine());
     const sm::Manager& manager = ends.management.service().manager();
-    for (int i = 0; i < 10'000 && !(manager.settled() && net.packets_inside() == 0 &&
-                                    manager.stats().sweeps_full > 0);
+    for (int i = 0;
+         i < 10'000 && !(manager.settled() && net.engine().queues().packets().live() == 0 &&
+                         manager.stats().sweeps_full > 0);
          ++i) {
-        net.run(net.now() + 1'000'000'000);
+        net.run(net.engine().now() + 1'000'000'000);
     }
     ASSERT_TRUE(manager.settled());
     ASSERT_FALSE(manager.tables().long_ways.empty());
@@ -77,8 +78,8 @@ TEST(AdaptiveManager, TheManagerWritesThemByPacketsOnItsOwnLinks) {
     for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
         for (std::uint32_t node = 0; node < topology.nodes.size(); ++node) {
             if (topology.nodes[node].node_guid == graph.guid(sw)) {
-                longer +=
-                    compare(net.adaptive(node), graph, manager.tables(), sw, net.ports_of(node));
+                longer += compare(net.engine().plant().adaptive(node), graph, manager.tables(), sw,
+                                  net.engine().plant().ports_of(node));
             }
         }
     }

@@ -22,38 +22,39 @@ class ManagedIncast : public MessageListener {
           ends_(topology_, subnet_manager(), MessageConfig{}),
           net_(topology_, {.data_vls = 1, .multicast_lids = 32}, ends_) {
         ends_.data.set_listener(this);
-        ends_.start(net_);
+        ends_.start(net_.engine());
     }
     bool bring_up() {
         const sm::Manager& manager = ends_.management.service().manager();
         for (int i = 0; i < 10'000; ++i) {
-            net_.run(net_.now() + 1'000'000'000);
+            net_.run(net_.engine().now() + 1'000'000'000);
             if (manager.settled() && manager.stats().sweeps_full > 0 &&
-                net_.packets_inside() == 0) {
+                net_.engine().queues().packets().live() == 0) {
                 return true;
             }
         }
         return false;
     }
     void send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint64_t tag) {
-        ends_.data.post(net_,
+        ends_.data.post(net_.engine(),
                         {.port = port(from),
                          .to_port = port(to),
                          .source = lid(from),
                          .destination = lid(to),
                          .bytes = bytes,
                          .tag = tag},
-                        net_.now());
+                        net_.engine().now());
     }
     /// Returns what the victim gets after a time of settling, as a part of its link's rate.
     double victim_share() {
-        net_.run(net_.now() + kBegin);
+        net_.run(net_.engine().now() + kBegin);
         const std::uint64_t before = victim_messages_;
         constexpr TimePs kFor = 1'500'000'000;
-        net_.run(net_.now() + kFor);
+        net_.run(net_.engine().now() + kFor);
         const double messages = static_cast<double>(victim_messages_ - before);
         return messages * (kMessageBytes / 4096) *
-               static_cast<double>(net_.transmit_time(port(0), 4096)) / static_cast<double>(kFor);
+               static_cast<double>(net_.engine().plant().transmit_time(port(0), 4096)) /
+               static_cast<double>(kFor);
     }
     /// Sends requests to a port's agent from the last host. Returns false unless all are answered.
     bool configure(Lid to, const std::vector<wire::MadBytes>& requests) {
@@ -63,10 +64,10 @@ class ManagedIncast : public MessageListener {
             packet.dlid = to;
             packet.source = packet.destination = mad::kQpnServices;
             packet.qkey = mad::kQKeyServices;
-            ends_.management.send(net_, {node(127), 1}, packet);
+            ends_.management.send(net_.engine(), {node(127), 1}, packet);
             std::optional<agent::Delivery> answer;
             for (int i = 0; i < 1000 && !answer; ++i) {
-                net_.run(net_.now() + 1'000'000);
+                net_.run(net_.engine().now() + 1'000'000);
                 answer = ends_.management.poll_delivery();
             }
             if (!answer) {
@@ -82,9 +83,12 @@ class ManagedIncast : public MessageListener {
         }
     }
     std::uint32_t node(std::uint32_t host) const { return topology_.hosts[host].hcas[0].value; }
-    std::uint32_t port(std::uint32_t host) const { return net_.port_of(node(host), 1); }
+    std::uint32_t port(std::uint32_t host) const {
+        return net_.engine().plant().port_of(node(host), 1);
+    }
     Lid lid(std::uint32_t host) const { return ends_.management.lid(node(host)); }
     Network<Managed<MessageHosts>>& net() { return net_; }
+    Engine& engine() { return net_.engine(); }
     Management& management() { return ends_.management; }
 
     static constexpr std::uint64_t kVictimTag = 1;
@@ -113,10 +117,11 @@ TEST(CongestionManager, AVictimGetsItsShareBackByMads) {
     EXPECT_LT(fabric.victim_share(), 0.25 * kFairShare);
 
     const CongestionControl control;
-    for (std::uint32_t node = 0; node < fabric.net().node_count(); ++node) {
-        if (fabric.net().is_switch(node)) {
+    for (std::uint32_t node = 0; node < fabric.engine().plant().node_count(); ++node) {
+        if (fabric.engine().plant().is_switch(node)) {
             ASSERT_TRUE(fabric.configure(fabric.management().lid(node), switch_requests(control)));
-            EXPECT_EQ(fabric.net().marking(fabric.net().port_of(node, 1)), control.marking);
+            EXPECT_EQ(fabric.engine().plant().marking(fabric.engine().plant().port_of(node, 1)),
+                      control.marking);
         }
     }
     for (std::uint32_t host = 16; host <= 48; ++host) {

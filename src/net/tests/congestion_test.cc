@@ -20,11 +20,11 @@ struct Result {
 
 Result run(bool control, bool with_incast = true) {
     const auto fabric = make_fabric(tree(128, 16), "ftree", {.data_vls = 1});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     if (control) {
-        for (std::uint32_t node = 0; node < net.node_count(); ++node) {
-            if (net.is_switch(node)) {
-                net.set_marking(node, {.threshold = 1, .packet_blocks = 8});
+        for (std::uint32_t node = 0; node < net.plant().node_count(); ++node) {
+            if (net.plant().is_switch(node)) {
+                net.plant().set_marking(node, {.threshold = 1, .packet_blocks = 8});
             }
         }
         // These values were found by trying. The victim is also marked at its own crowded cable, so
@@ -39,20 +39,20 @@ Result run(bool control, bool with_incast = true) {
             send(*fabric, from, kTarget, kMuch);
         }
     }
-    net.run(kBegin);
+    fabric->net().run(kBegin);
     std::vector<std::uint32_t> before;
     for (const auto& flow : fabric->ends().flows()) {
         before.push_back(flow.received);
     }
-    net.run(kEnd);
+    fabric->net().run(kEnd);
     Result result;
     const double whole = static_cast<double>(kEnd - kBegin) / 81'920;
     for (std::size_t i = 0; i < before.size(); ++i) {
         const double rate = (fabric->ends().flows()[i].received - before[i]) / whole;
         (i == 0 ? result.victim : result.incast) += rate;
     }
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        result.marked += net.odd_counts(port).marked;
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+        result.marked += net.plant().odd_counts(port).marked;
         result.discarded += net.counts(port).xmit_discards;
     }
     EXPECT_EQ(net.counts(fabric->port(kTarget)).rcv_fecn > 0, control && with_incast);
@@ -88,11 +88,11 @@ TEST(Congestion, WithControlTheVictimKeepsItsShare) {
 /// Lets three hosts along a line send to one at its end. Returns the packets received, by sender.
 std::vector<double> parking_lot(bool control) {
     const auto fabric = make_fabric(ring(8), "minhop", {.data_vls = 1});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     if (control) {
-        for (std::uint32_t node = 0; node < net.node_count(); ++node) {
-            if (net.is_switch(node)) {
-                net.set_marking(node, {.threshold = 12, .packet_blocks = 8});
+        for (std::uint32_t node = 0; node < net.plant().node_count(); ++node) {
+            if (net.plant().is_switch(node)) {
+                net.plant().set_marking(node, {.threshold = 12, .packet_blocks = 8});
             }
         }
         fabric->ends().control_congestion({.timer = 10}, link::DelayTable::geometric(31, 32, 127));
@@ -100,7 +100,7 @@ std::vector<double> parking_lot(bool control) {
     for (std::uint32_t from = 1; from <= 3; ++from) {
         send(*fabric, from, 0, 1ULL << 40);
     }
-    net.run(5'000'000'000);
+    fabric->net().run(5'000'000'000);
     std::vector<double> received;
     double sum = 0;
     for (const auto& flow : fabric->ends().flows()) {

@@ -21,15 +21,15 @@ TEST(Deadlock, CyclicRoutesOnARingStopAndTheCycleIsNamed) {
     const auto fabric = ring_of_six("minhop");
     ASSERT_FALSE(routing::verify(fabric->graph(), fabric->tables()).acyclic());
     fabric->net().run();
-    ASSERT_TRUE(fabric->net().idle());
+    ASSERT_TRUE(fabric->engine().idle());
     ASSERT_GT(fabric->ends().unfinished(), 0U);
-    const Deadlock found = Inspector(fabric->net()).find_deadlock();
+    const Deadlock found = Inspector(fabric->engine()).find_deadlock();
     ASSERT_TRUE(found.any());
     EXPECT_EQ(found.cycle.size(), 6U) << found.text;
     EXPECT_TRUE(found.without_cause.empty());
     for (std::size_t i = 0; i < found.cycle.size(); ++i) {
         // Each link of the cycle ends where the next begins.
-        const Plant& plant = fabric->net();
+        const Plant& plant = fabric->engine().plant();
         const Stuck& next = found.cycle[(i + 1) % found.cycle.size()];
         EXPECT_EQ(plant.node_of(plant.peer(found.cycle[i].link)), plant.node_of(next.link));
     }
@@ -41,9 +41,9 @@ TEST(Deadlock, DatelinesKeepTheSameRingMoving) {
     const auto fabric = ring_of_six("dor");
     ASSERT_TRUE(routing::verify(fabric->graph(), fabric->tables()).acyclic());
     EXPECT_GT(fabric->tables().vls, 1);
-    for (TimePs at = 1'000'000; !fabric->net().idle(); at += 1'000'000) {
+    for (TimePs at = 1'000'000; !fabric->engine().idle(); at += 1'000'000) {
         fabric->net().run(at);
-        const Deadlock found = Inspector(fabric->net()).find_deadlock();
+        const Deadlock found = Inspector(fabric->engine()).find_deadlock();
         ASSERT_FALSE(found.any()) << found.text;
     }
     EXPECT_EQ(fabric->ends().unfinished(), 0U);
@@ -60,7 +60,7 @@ TEST(Deadlock, MinhopOnATorusStopsAndAcyclicEnginesDoNot) {
             send_shift(*fabric, shift, 400'000);
         }
         fabric->net().run();
-        EXPECT_EQ(Inspector(fabric->net()).find_deadlock().any(), stops) << engine;
+        EXPECT_EQ(Inspector(fabric->engine()).find_deadlock().any(), stops) << engine;
         EXPECT_EQ(fabric->ends().unfinished() != 0, stops) << engine;
     }
 }
@@ -90,7 +90,7 @@ TEST(Deadlock, HappensOnlyWhereTheVerifierFindsALoop) {
                     send(*fabric, i % fabric->host_count(), to, 100'000);
                 }
                 fabric->net().run();
-                const bool stuck = Inspector(fabric->net()).find_deadlock().any();
+                const bool stuck = Inspector(fabric->engine()).find_deadlock().any();
                 EXPECT_EQ(stuck, fabric->ends().unfinished() != 0);
                 const auto report =
                     routing::verify(fabric->graph(), fabric->tables(),
@@ -107,9 +107,9 @@ TEST(Deadlock, HappensOnlyWhereTheVerifierFindsALoop) {
 TEST(Deadlock, IsSeenWhileOtherTrafficStillRuns) {
     const auto fabric = ring_of_six("minhop");
     fabric->net().run(200'000'000);
-    fabric->net().set_timer(fabric->port(0), 400'000'000, 0);
-    EXPECT_FALSE(fabric->net().idle());
-    EXPECT_TRUE(Inspector(fabric->net()).find_deadlock().any());
+    fabric->engine().set_timer(fabric->port(0), 400'000'000, 0);
+    EXPECT_FALSE(fabric->engine().idle());
+    EXPECT_TRUE(Inspector(fabric->engine()).find_deadlock().any());
 }
 
 TEST(Deadlock, AFullFabricThatMovesIsNone) {
@@ -117,9 +117,9 @@ TEST(Deadlock, AFullFabricThatMovesIsNone) {
     for (std::uint32_t i = 1; i < 32; ++i) {
         send(*fabric, i, 0, 200'000);
     }
-    for (TimePs at = 1'000'000; !fabric->net().idle(); at += 5'000'000) {
+    for (TimePs at = 1'000'000; !fabric->engine().idle(); at += 5'000'000) {
         fabric->net().run(at);
-        ASSERT_FALSE(Inspector(fabric->net()).find_deadlock().any());
+        ASSERT_FALSE(Inspector(fabric->engine()).find_deadlock().any());
     }
     EXPECT_EQ(fabric->ends().unfinished(), 0U);
 }

@@ -18,8 +18,8 @@ struct Totals {
 
 Totals totals(const Engine& net) {
     Totals sum;
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        const Odd odd = net.odd_counts(port);
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+        const Odd odd = net.plant().odd_counts(port);
         sum.overflows += odd.overflows;
         sum.pauses += odd.pauses;
         sum.marked += odd.marked;
@@ -29,7 +29,7 @@ Totals totals(const Engine& net) {
 
 std::unique_ptr<TestFabric> incast(const EthernetRules& rules) {
     auto fabric = make_fabric(tree(128, 16), "ftree", {.data_vls = 1});
-    fabric->net().use_ethernet(rules);
+    fabric->engine().use_ethernet(rules);
     for (std::uint32_t from = 17; from <= 48; ++from) {
         send(*fabric, from, kTarget, 2'000'000);
     }
@@ -38,8 +38,8 @@ std::unique_ptr<TestFabric> incast(const EthernetRules& rules) {
 
 TEST(Ethernet, PausesKeepAnIncastWithoutLossAtTheRateOfTheLink) {
     const auto fabric = incast({});
-    auto& net = fabric->net();
-    net.run();
+    Engine& net = fabric->engine();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().unfinished(), 0U);
     EXPECT_EQ(net.stats().discarded, 0U);
     const Totals sum = totals(net);
@@ -50,7 +50,7 @@ TEST(Ethernet, PausesKeepAnIncastWithoutLossAtTheRateOfTheLink) {
         last = std::max(last, flow.done_at);
     }
     const TimePs shortest =
-        net.transmit_time(fabric->port(kTarget), 4096) * 32 * ((2'000'000 + 4095) / 4096);
+        net.plant().transmit_time(fabric->port(kTarget), 4096) * 32 * ((2'000'000 + 4095) / 4096);
     EXPECT_GE(last, shortest);
     EXPECT_LT(static_cast<double>(last), 1.03 * static_cast<double>(shortest));
 }
@@ -59,42 +59,42 @@ TEST(Ethernet, HeadroomIsWhatItTakes) {
     // Headroom grows with the length of a cable, so nothing is lost on cables of any length.
     for (const TimePs cable : {TimePs{5'000}, TimePs{500'000}, TimePs{5'000'000}}) {
         auto fabric = make_fabric(star(9), "minhop", {.data_vls = 1, .cable_ps = cable});
-        fabric->net().use_ethernet({});
+        fabric->engine().use_ethernet({});
         for (std::uint32_t from = 1; from < 9; ++from) {
             send(*fabric, from, 0, 1'000'000);
         }
         fabric->net().run();
         EXPECT_EQ(fabric->ends().unfinished(), 0U) << cable;
-        EXPECT_EQ(totals(fabric->net()).overflows, 0U) << cable;
+        EXPECT_EQ(totals(fabric->engine()).overflows, 0U) << cable;
     }
 }
 
 TEST(Ethernet, WithoutPausesAnIncastOverflowsAndEveryPacketIsAccountedFor) {
     const auto fabric = incast({.lossless = false, .buffer_bytes = 1U << 20});
-    auto& net = fabric->net();
-    net.run();
+    Engine& net = fabric->engine();
+    fabric->net().run();
     EXPECT_GT(fabric->ends().unfinished(), 0U) << "nobody sends again what was lost";
     const EngineStats& stats = net.stats();
     EXPECT_GT(stats.discarded, 0U);
     EXPECT_EQ(stats.discarded, totals(net).overflows);
     EXPECT_EQ(stats.injected, stats.delivered + stats.discarded);
-    EXPECT_EQ(net.packets_inside(), 0U);
+    EXPECT_EQ(net.queues().packets().live(), 0U);
 }
 
 TEST(Ethernet, MarksByChanceAboveTheLowThreshold) {
     const auto marking = incast({.ecn = {.low_blocks = 100, .high_blocks = 800, .most = 0.1}});
     marking->net().run();
-    EXPECT_GT(totals(marking->net()).marked, 0U);
+    EXPECT_GT(totals(marking->engine()).marked, 0U);
     const auto never = incast({});
     never->net().run();
-    EXPECT_EQ(totals(never->net()).marked, 0U);
+    EXPECT_EQ(totals(never->engine()).marked, 0U);
 }
 
 /// Returns how long a shift across a full tree takes, as a multiple of the shortest possible time.
 double shift_time(Spread spread, std::uint64_t seed = 1) {
     const auto fabric =
         make_fabric(tree(128, 16), "ftree", {.data_vls = 1}, {.flags = packet_flag::kAdaptive});
-    fabric->net().use_ethernet({.spread = spread, .seed = seed});
+    fabric->engine().use_ethernet({.spread = spread, .seed = seed});
     EXPECT_TRUE(fabric->use_adaptive_routing());
     constexpr std::uint64_t kBytes = 300'000;
     send_shift(*fabric, 16, kBytes);
@@ -105,7 +105,7 @@ double shift_time(Spread spread, std::uint64_t seed = 1) {
         last = std::max(last, flow.done_at);
     }
     const TimePs shortest =
-        fabric->net().transmit_time(fabric->port(0), 4096) * ((kBytes + 4095) / 4096);
+        fabric->engine().plant().transmit_time(fabric->port(0), 4096) * ((kBytes + 4095) / 4096);
     return static_cast<double>(last) / static_cast<double>(shortest);
 }
 
@@ -132,7 +132,7 @@ TEST(Ethernet, SameRulesSameRun) {
     const auto other = incast(rules);
     one->net().run();
     other->net().run();
-    EXPECT_EQ(one->net().stats().log_hash, other->net().stats().log_hash);
+    EXPECT_EQ(one->engine().stats().log_hash, other->engine().stats().log_hash);
 }
 
 }  // namespace

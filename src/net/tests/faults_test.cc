@@ -13,11 +13,11 @@ namespace {
 
 TEST(Faults, ALostPacketGivesItsCreditsBack) {
     const auto fabric = make_fabric(star(2), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
-    auto& net = fabric->net();
-    net.set_errors(fabric->port(0), 200'000, 0, 7);
+    Engine& net = fabric->engine();
+    net.set_errors(fabric->port(0), {.lost_ppm = 200'000, .seed = 7});
     send(*fabric, 0, 1, 1000 * 4096);
-    net.run();
-    const std::uint64_t lost = net.odd_counts(fabric->port(0)).lost;
+    fabric->net().run();
+    const std::uint64_t lost = net.plant().odd_counts(fabric->port(0)).lost;
     EXPECT_GT(lost, 150U);
     EXPECT_LT(lost, 250U);
     EXPECT_EQ(fabric->ends().flows()[0].received + lost, 1000U);
@@ -26,11 +26,11 @@ TEST(Faults, ALostPacketGivesItsCreditsBack) {
 
 TEST(Faults, ABrokenPacketCountsOncePerPortAndIsNotDelivered) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
-    auto& net = fabric->net();
-    net.set_errors(fabric->port(0), 0, 200'000, 7);
+    Engine& net = fabric->engine();
+    net.set_errors(fabric->port(0), {.broken_ppm = 200'000, .seed = 7});
     send(*fabric, 0, 1, 1000 * 4096);
-    net.run();
-    const auto at_switch = net.counts(net.peer(fabric->port(0)));
+    fabric->net().run();
+    const auto at_switch = net.counts(net.plant().peer(fabric->port(0)));
     const auto at_host = net.counts(fabric->port(1));
     EXPECT_GT(at_switch.symbol_errors, 150U);
     EXPECT_EQ(at_switch.rcv_errors, at_switch.symbol_errors);
@@ -47,12 +47,12 @@ TEST(Faults, ABrokenPacketCountsOncePerPortAndIsNotDelivered) {
 TEST(Faults, ALinkLosesItsIntegrityWhenGoodPacketsAreTheFewer) {
     for (const bool mostly : {false, true}) {
         const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
-        auto& net = fabric->net();
-        const std::uint32_t at_switch = net.peer(fabric->port(0));
+        Engine& net = fabric->engine();
+        const std::uint32_t at_switch = net.plant().peer(fabric->port(0));
         net.set_error_limit(at_switch, 8);
-        net.set_errors(fabric->port(0), 0, mostly ? 700'000 : 200'000, 7);
+        net.set_errors(fabric->port(0), {.broken_ppm = mostly ? 700'000U : 200'000U, .seed = 7});
         send(*fabric, 0, 1, 1000 * 4096);
-        net.run();
+        fabric->net().run();
         const std::uint64_t errors = net.counts(at_switch).link_integrity_errors;
         EXPECT_GE(errors, mostly ? 20U : 0U);
         EXPECT_LE(errors, mostly ? 77U : 0U);
@@ -62,15 +62,15 @@ TEST(Faults, ALinkLosesItsIntegrityWhenGoodPacketsAreTheFewer) {
 
 TEST(Faults, ALinkThatFlapsLosesWhatIsOnItAndWorksAgain) {
     const auto fabric = make_fabric(star(3), "minhop", {.cable_ps = 500'000}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     send(*fabric, 0, 1, 1000 * 4096);
-    net.run(20'000'000);
+    fabric->net().run(20'000'000);
     net.set_link(fabric->port(1), false);
-    net.run(30'000'000);
+    fabric->net().run(30'000'000);
     net.set_link(fabric->port(1), true);
-    net.run();
-    const std::uint32_t out = net.peer(fabric->port(1));
-    EXPECT_GT(net.odd_counts(out).lost, 3U);
+    fabric->net().run();
+    const std::uint32_t out = net.plant().peer(fabric->port(1));
+    EXPECT_GT(net.plant().odd_counts(out).lost, 3U);
     EXPECT_GT(net.counts(out).xmit_discards, 50U);  // Packets that came while the cable was down.
     EXPECT_EQ(net.counts(out).link_downed, 1U);
     EXPECT_EQ(net.counts(fabric->port(1)).link_downed, 1U);
@@ -80,12 +80,12 @@ TEST(Faults, ALinkThatFlapsLosesWhatIsOnItAndWorksAgain) {
 
 TEST(Faults, ADeadSwitchTakesItsPacketsWithIt) {
     const auto fabric = make_fabric(tree(16, 8), "ftree", {}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     send_shift(*fabric, 8, 200'000);
-    net.run(1'500'000);
-    net.set_node(net.node_of(net.peer(fabric->port(0))), false);
-    net.run();
-    EXPECT_EQ(net.packets_inside(), 0U);
+    fabric->net().run(1'500'000);
+    net.set_node(net.plant().node_of(net.plant().peer(fabric->port(0))), false);
+    fabric->net().run();
+    EXPECT_EQ(net.queues().packets().live(), 0U);
     EXPECT_LT(fabric->ends().flows()[0].received, 49U);
     EXPECT_FALSE(Inspector(net).find_deadlock().any());
     expect_sound(*fabric);
@@ -93,10 +93,10 @@ TEST(Faults, ADeadSwitchTakesItsPacketsWithIt) {
 
 TEST(Faults, LostCreditsAreFoundAndSaidToBeTheCause) {
     const auto fabric = make_fabric(star(2), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     EXPECT_EQ(net.steal_credits(fabric->port(0), 0, 100), 100);
     send(*fabric, 0, 1, 10 * 4096);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received, 0U);
     EXPECT_EQ(Inspector(net).check_credits().size(), 1U);
     const Deadlock found = Inspector(net).find_deadlock();
@@ -108,11 +108,11 @@ TEST(Faults, LostCreditsAreFoundAndSaidToBeTheCause) {
 
 TEST(Faults, ASlowReceiverHoldsItsSenderUpAndNobodyElse) {
     const auto fabric = make_fabric(star(4), "minhop", {}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     net.set_slow(fabric->port(1), 12'800);  // A tenth of the link's rate.
     send(*fabric, 0, 1, 400 * 4096);
     send(*fabric, 2, 3, 400 * 4096);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().unfinished(), 0U);
     EXPECT_GT(fabric->ends().flows()[0].done_at, 9 * fabric->ends().flows()[1].done_at);
     EXPECT_GT(net.counts(fabric->port(0)).xmit_wait, 0U);
@@ -123,7 +123,7 @@ TEST(Faults, ASlowReceiverHoldsItsSenderUpAndNobodyElse) {
 TEST(Faults, ManagementIsDroppedWhereItFindsNoRoom) {
     // Two hosts flood a third on VL15: no credits hold them back.
     const auto fabric = make_fabric(star(3), "minhop", {.buffer_bytes = 4096}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     for (std::uint32_t i = 0; i < 200; ++i) {
         for (std::uint32_t from = 1; from <= 2; ++from) {
             net.inject(fabric->port(from),
@@ -131,10 +131,10 @@ TEST(Faults, ManagementIsDroppedWhereItFindsNoRoom) {
         }
     }
     fabric->ends().start(net, fabric->port(0), fabric->lid(0), fabric->lid(1), 4096);
-    net.run();
+    fabric->net().run();
     std::uint64_t dropped = 0;
     for (std::uint32_t from = 1; from <= 2; ++from) {
-        dropped += net.counts(net.peer(fabric->port(from))).vl15_dropped;
+        dropped += net.counts(net.plant().peer(fabric->port(from))).vl15_dropped;
         EXPECT_EQ(net.counts(fabric->port(from)).xmit_wait, 0U);
     }
     EXPECT_GT(dropped, 50U);
@@ -143,39 +143,39 @@ TEST(Faults, ManagementIsDroppedWhereItFindsNoRoom) {
 
 TEST(Faults, AClosedPortCarriesManagementOnly) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
-    auto& net = fabric->net();
-    const std::uint32_t out = net.peer(fabric->port(1));
+    Engine& net = fabric->engine();
+    const std::uint32_t out = net.plant().peer(fabric->port(1));
     net.initialize_port(out);
     send(*fabric, 0, 1, 5 * 4096);
     net.inject(fabric->port(0), {.body = 0, .dlid = fabric->lid(1).value, .bytes = 280, .vl = 15});
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
-    EXPECT_EQ(net.odd_counts(out).inactive_discards, 5U);
+    EXPECT_EQ(net.plant().odd_counts(out).inactive_discards, 5U);
 }
 
 /// A cable that comes back carries nothing until both its ports are trained.
 TEST(Faults, TrainingTakesItsTime) {
     const auto fabric =
         make_fabric(star(2), "minhop", {.training_ps = 10'000'000}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     const std::uint32_t port = fabric->port(0);
     net.set_link(port, false);
     EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kPolling);
     EXPECT_EQ(net.state(port).logical(), PortState::kDown);
     net.set_link(port, true);
     EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kTraining);
-    net.run(9'000'000);
+    fabric->net().run(9'000'000);
     send(*fabric, 0, 1, 4096);
     EXPECT_EQ(net.counts(port).xmit_discards, 1U);
     // Down and up again: training begins anew, and the end of the first training has no effect.
     net.set_link(port, false);
     net.set_link(port, true);
-    net.run(18'000'000);
+    fabric->net().run(18'000'000);
     EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kTraining);
-    net.run(20'000'000);
+    fabric->net().run(20'000'000);
     EXPECT_EQ(net.state(port).logical(), PortState::kActive);
     send(*fabric, 0, 1, 4096);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
     EXPECT_EQ(net.counts(port).link_downed, 1U);
     expect_sound(*fabric);
@@ -184,16 +184,16 @@ TEST(Faults, TrainingTakesItsTime) {
 /// Packets on the cable are lost; packets that wait are sent afterwards.
 TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     const std::uint32_t port = fabric->port(0);
     send(*fabric, 0, 1, 100 * 4096);
-    net.run(2'000'000);
+    fabric->net().run(2'000'000);
     net.retrain(port, 5'000'000);
     EXPECT_EQ(net.state(port).logical(), PortState::kActiveDefer);
-    net.run(6'000'000);
+    fabric->net().run(6'000'000);
     const std::uint64_t meanwhile = net.counts(port).xmit_packets;
     EXPECT_LT(meanwhile, 30U);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(net.state(port).logical(), PortState::kActive);
     EXPECT_EQ(net.counts(port).link_recoveries, 1U);
     EXPECT_EQ(net.counts(port).link_downed, 0U);
@@ -207,43 +207,44 @@ TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
 /// The end that a manager has only armed becomes active when the other sends.
 TEST(Faults, DataActivatesAnArmedPort) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     net.manage_ports();
     const std::uint32_t here = fabric->port(0);
-    const std::uint32_t there = net.peer(here);
-    for (const std::uint32_t port : {here, there, fabric->port(1), net.peer(fabric->port(1))}) {
+    const std::uint32_t there = net.plant().peer(here);
+    for (const std::uint32_t port :
+         {here, there, fabric->port(1), net.plant().peer(fabric->port(1))}) {
         EXPECT_FALSE(net.set_logical(port, PortState::kActive));
         EXPECT_TRUE(net.set_logical(port, PortState::kArmed));
     }
-    net.set_logical(net.peer(fabric->port(1)), PortState::kActive);
+    net.set_logical(net.plant().peer(fabric->port(1)), PortState::kActive);
     send(*fabric, 0, 1, 4096);
-    EXPECT_EQ(net.odd_counts(here).inactive_discards, 1U);  // Armed is not enough to send.
+    EXPECT_EQ(net.plant().odd_counts(here).inactive_discards, 1U);  // Armed is not enough to send.
     net.set_logical(here, PortState::kActive);
     send(*fabric, 0, 1, 4096);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(net.state(there).logical(), PortState::kActive);
     EXPECT_EQ(net.state(fabric->port(1)).logical(), PortState::kActive);
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
     // A port in Initialize takes no data.
     net.initialize_port(fabric->port(1));
     send(*fabric, 0, 1, 4096);
-    net.run();
-    EXPECT_EQ(net.odd_counts(fabric->port(1)).not_ready, 1U);
+    fabric->net().run();
+    EXPECT_EQ(net.plant().odd_counts(fabric->port(1)).not_ready, 1U);
     expect_sound(*fabric);
 }
 
 TEST(Faults, WhatASwitchBreaksOnlyTheAdapterSees) {
     const auto fabric = make_fabric(star(2), "minhop");
-    auto& net = fabric->net();
-    const std::uint32_t out = net.peer(fabric->port(1));
-    net.set_errors(out, 0, 0, 7, 100'000);
+    Engine& net = fabric->engine();
+    const std::uint32_t out = net.plant().peer(fabric->port(1));
+    net.set_errors(out, {.inside_ppm = 100'000, .seed = 7});
     send(*fabric, 0, 1, 4'096'000);
-    net.run();
+    fabric->net().run();
     const counters::PortCounts at_host = net.counts(fabric->port(1));
     EXPECT_GT(at_host.rcv_errors, 50U);
     EXPECT_EQ(at_host.rcv_remote_physical_errors, 0U);
     EXPECT_EQ(at_host.symbol_errors, 0U);
-    EXPECT_EQ(net.odd_counts(fabric->port(1)).local_physical_errors, at_host.rcv_errors);
+    EXPECT_EQ(net.plant().odd_counts(fabric->port(1)).local_physical_errors, at_host.rcv_errors);
     EXPECT_EQ(fabric->ends().flows()[0].received, 1000 - at_host.rcv_errors);
     expect_sound(*fabric);
 }
@@ -255,15 +256,15 @@ TEST(Faults, WhateverGoesWrongCreditsAndCountersAddUp) {
                                             {.buffer_bytes = 16'384, .lifetime = 3, .hoq_life = 2});
             send_shift(*fabric, static_cast<std::uint32_t>(seed) % 31 + 1, 1'000'000);
             const std::vector<Fault> faults =
-                draw_faults(fabric->net(), {.seed = seed, .count = 25, .until = 60'000'000});
+                draw_faults(fabric->engine(), {.seed = seed, .count = 25, .until = 60'000'000});
             FaultInjector injector(faults, seed);
             injector.run(fabric->net(), 500'000'000, [&](auto&) {
                 expect_sound(*fabric);
-                EXPECT_FALSE(Inspector(fabric->net()).find_deadlock().any());
+                EXPECT_FALSE(Inspector(fabric->engine()).find_deadlock().any());
             });
-            const EngineStats& stats = fabric->net().stats();
+            const EngineStats& stats = fabric->engine().stats();
             EXPECT_EQ(stats.injected, stats.delivered + stats.discarded + stats.lost +
-                                          fabric->net().packets_inside());
+                                          fabric->engine().queues().packets().live());
             EXPECT_GT(stats.lost + stats.discarded, 0U);
             return stats.log_hash;
         };

@@ -12,19 +12,19 @@ constexpr Lid kGroup{0xC001};
 /// All hosts of a star get what one sends, and the sender does not.
 TEST(Multicast, EveryPortOfTheMaskButTheOneItCameByGetsACopy) {
     const auto fabric = make_fabric(star(5), "minhop", {.multicast_lids = 4}, {.ack_bytes = 0});
-    auto& net = fabric->net();
-    const std::uint32_t sw = net.node_of(net.peer(fabric->port(0)));
-    net.set_multicast(sw, kGroup, {0b111110, 0, 0, 0});  // Ports 1 to 5.
+    Engine& net = fabric->engine();
+    const std::uint32_t sw = net.plant().node_of(net.plant().peer(fabric->port(0)));
+    net.plant().set_multicast(sw, kGroup, {0b111110, 0, 0, 0});  // Ports 1 to 5.
     fabric->ends().start(net, fabric->port(2), fabric->lid(2), kGroup, 10 * 4096);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received, 40U);
-    EXPECT_EQ(net.packets_inside(), 0U);
+    EXPECT_EQ(net.queues().packets().live(), 0U);
     for (std::uint32_t host = 0; host < 5; ++host) {
         const auto counts = net.counts(fabric->port(host));
         EXPECT_EQ(counts.rcv_packets, host == 2 ? 0U : 10U) << host;
     }
-    EXPECT_EQ(net.counts(net.peer(fabric->port(2))).multicast_rcv_packets, 10U);
-    EXPECT_EQ(net.counts(net.peer(fabric->port(0))).multicast_xmit_packets, 10U);
+    EXPECT_EQ(net.counts(net.plant().peer(fabric->port(2))).multicast_rcv_packets, 10U);
+    EXPECT_EQ(net.counts(net.plant().peer(fabric->port(0))).multicast_xmit_packets, 10U);
     expect_sound(*fabric);
 }
 
@@ -32,27 +32,28 @@ TEST(Multicast, TheBufferIsFreeWhenTheLastCopyHasLeft) {
     const auto fabric =
         make_fabric(star(3), "minhop", {.data_vls = 1, .buffer_bytes = 8192, .multicast_lids = 4},
                     {.ack_bytes = 0});
-    auto& net = fabric->net();
-    net.set_multicast(net.node_of(net.peer(fabric->port(0))), kGroup, {0b1110, 0, 0, 0});
+    Engine& net = fabric->engine();
+    net.plant().set_multicast(net.plant().node_of(net.plant().peer(fabric->port(0))), kGroup,
+                              {0b1110, 0, 0, 0});
     net.pause(fabric->port(1), 50'000'000);  // One of two receivers holds all up.
     fabric->ends().start(net, fabric->port(0), fabric->lid(0), kGroup, 100 * 4096);
     for (TimePs at = 1'000'000; at < 50'000'000; at += 7'000'000) {
-        net.run(at);
+        fabric->net().run(at);
         expect_sound(*fabric);
         EXPECT_LT(net.counts(fabric->port(2)).rcv_packets, 10U);
     }
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received, 200U);
     expect_sound(*fabric);
 }
 
 TEST(Multicast, AGroupWithoutPortsIsARelayError) {
     const auto fabric = make_fabric(star(2), "minhop", {.multicast_lids = 4}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     fabric->ends().start(net, fabric->port(0), fabric->lid(0), kGroup, 4096);
     fabric->ends().start(net, fabric->port(0), fabric->lid(0), Lid{0xC0FF}, 4096);
-    net.run();
-    EXPECT_EQ(net.counts(net.peer(fabric->port(0))).rcv_switch_relay_errors, 2U);
+    fabric->net().run();
+    EXPECT_EQ(net.counts(net.plant().peer(fabric->port(0))).rcv_switch_relay_errors, 2U);
     expect_sound(*fabric);
 }
 
@@ -84,13 +85,15 @@ TEST(Adaptive, SpreadsWhatTheTablesPutOnOneLink) {
 TEST(Adaptive, GoesAroundALinkThatIsDown) {
     const auto fabric = make_fabric(tree(32, 8), "ftree", {}, {.flags = packet_flag::kAdaptive});
     ASSERT_TRUE(fabric->use_adaptive_routing());
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     // An uplink of the first leaf: no packet that goes up needs just this one.
-    const std::uint32_t leaf = net.node_of(net.peer(fabric->port(0)));
+    const std::uint32_t leaf = net.plant().node_of(net.plant().peer(fabric->port(0)));
     std::uint32_t uplink = kNone;
-    for (std::uint8_t number = 1; number < net.ports_of(leaf) && uplink == kNone; ++number) {
-        const std::uint32_t port = net.port_of(leaf, number);
-        if (net.connected(port) && net.is_switch(net.node_of(net.peer(port)))) {
+    for (std::uint8_t number = 1; number < net.plant().ports_of(leaf) && uplink == kNone;
+         ++number) {
+        const std::uint32_t port = net.plant().port_of(leaf, number);
+        if (net.plant().connected(port) &&
+            net.plant().is_switch(net.plant().node_of(net.plant().peer(port)))) {
             uplink = port;
         }
     }
@@ -99,7 +102,7 @@ TEST(Adaptive, GoesAroundALinkThatIsDown) {
     for (std::uint32_t to = 8; to < 32; ++to) {
         fabric->ends().start(net, fabric->port(0), fabric->lid(0), fabric->lid(to), 8 * 4096);
     }
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(net.counts(uplink).xmit_packets, 0U);
     EXPECT_EQ(net.counts(uplink).xmit_discards, 0U);
 }
@@ -109,7 +112,7 @@ std::unique_ptr<TestFabric> to_a_paused_host(PlantConfig config) {
     config.buffer_bytes = 8192;
     config.data_vls = 1;
     auto fabric = make_fabric(star(3), "minhop", config, {.ack_bytes = 0});
-    fabric->net().pause(fabric->port(1), 2'000'000'000);
+    fabric->engine().pause(fabric->port(1), 2'000'000'000);
     send(*fabric, 0, 1, 50 * 4096);
     return fabric;
 }
@@ -118,49 +121,49 @@ TEST(Limits, WithoutThemPacketsWait) {
     const auto fabric = to_a_paused_host({});
     fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received, 50U);
-    EXPECT_EQ(fabric->net().stats().discarded, 0U);
+    EXPECT_EQ(fabric->engine().stats().discarded, 0U);
 }
 
 TEST(Limits, ThePacketAtTheHeadIsDroppedAfterHoqLife) {
     const auto fabric = to_a_paused_host({.hoq_life = 4});  // 65.5 us.
-    auto& net = fabric->net();
-    const std::uint32_t out = net.peer(fabric->port(1));
-    net.run(60'000'000);
-    EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 0U);
-    net.run(600'000'000);
+    Engine& net = fabric->engine();
+    const std::uint32_t out = net.plant().peer(fabric->port(1));
+    fabric->net().run(60'000'000);
+    EXPECT_EQ(net.plant().odd_counts(out).hoq_lifetime_discards, 0U);
+    fabric->net().run(600'000'000);
     // Packets are dropped one after the other, each at its own time.
-    EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 9U);
+    EXPECT_EQ(net.plant().odd_counts(out).hoq_lifetime_discards, 9U);
     EXPECT_EQ(net.counts(out).xmit_discards, 9U);
-    EXPECT_EQ(net.odd_counts(out).lifetime_discards, 0U);
+    EXPECT_EQ(net.plant().odd_counts(out).lifetime_discards, 0U);
     expect_sound(*fabric);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received + net.stats().discarded, 50U);
     expect_sound(*fabric);
 }
 
 TEST(Limits, OnesThatNobodyCanReachAnyMoreKeepNobodyAwake) {
     const auto fabric = to_a_paused_host({.hoq_life = 19});  // 2.1 s: longer than the pause.
-    auto& net = fabric->net();
-    while (net.packets_inside() != 0) {
+    Engine& net = fabric->engine();
+    while (net.queues().packets().live() != 0) {
         EXPECT_FALSE(net.idle());
-        net.run(net.now() + 100'000'000);
+        fabric->net().run(net.now() + 100'000'000);
     }
     EXPECT_EQ(fabric->ends().flows()[0].received, 50U);
     EXPECT_TRUE(net.idle());
-    net.run();
+    fabric->net().run();
     EXPECT_TRUE(net.idle());
 }
 
 TEST(Limits, LifetimeCountsFromTheArrivalInTheSwitch) {
     const auto fabric = to_a_paused_host({.lifetime = 4});
-    auto& net = fabric->net();
-    const std::uint32_t out = net.peer(fabric->port(1));
-    net.run(67'000'000);
+    Engine& net = fabric->engine();
+    const std::uint32_t out = net.plant().peer(fabric->port(1));
+    fabric->net().run(67'000'000);
     // The two packets that fit into the switch came at about the same time, and are dropped
     // together.
-    EXPECT_EQ(net.odd_counts(out).lifetime_discards, 2U);
-    EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 0U);
-    net.run();
+    EXPECT_EQ(net.plant().odd_counts(out).lifetime_discards, 2U);
+    EXPECT_EQ(net.plant().odd_counts(out).hoq_lifetime_discards, 0U);
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received + net.stats().discarded, 50U);
     expect_sound(*fabric);
 }
@@ -168,10 +171,10 @@ TEST(Limits, LifetimeCountsFromTheArrivalInTheSwitch) {
 TEST(Limits, AStalledLaneDropsAtOnce) {
     const auto fabric = to_a_paused_host({.hoq_life = 4, .vl_stall_count = 3});
     fabric->net().run();
-    auto& net = fabric->net();
-    const std::uint32_t out = net.peer(fabric->port(1));
+    Engine& net = fabric->engine();
+    const std::uint32_t out = net.plant().peer(fabric->port(1));
     // Without the stall 30 drops would fit into two milliseconds.
-    EXPECT_GT(net.odd_counts(out).hoq_lifetime_discards, 40U);
+    EXPECT_GT(net.plant().odd_counts(out).hoq_lifetime_discards, 40U);
     EXPECT_EQ(fabric->ends().flows()[0].received + net.stats().discarded, 50U);
     expect_sound(*fabric);
 }
@@ -181,9 +184,9 @@ TEST(Limits, BreakADeadlock) {
         make_fabric(ring(6), "minhop", {.buffer_bytes = 8192, .hoq_life = 4}, {.ack_bytes = 0});
     send_shift(*fabric, 2, 400'000);
     fabric->net().run();
-    EXPECT_GT(fabric->net().stats().discarded, 0U);
-    EXPECT_EQ(fabric->net().packets_inside(), 0U);
-    EXPECT_FALSE(Inspector(fabric->net()).find_deadlock().any());
+    EXPECT_GT(fabric->engine().stats().discarded, 0U);
+    EXPECT_EQ(fabric->engine().queues().packets().live(), 0U);
+    EXPECT_FALSE(Inspector(fabric->engine()).find_deadlock().any());
     expect_sound(*fabric);
 }
 

@@ -20,13 +20,14 @@ constexpr std::uint64_t kPerCluster = 10'000;
 /// Expects that every packet that was discarded is in a counter of the port that discarded it.
 void expect_counted(const Engine& net) {
     std::uint64_t counted = 0;
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        const Odd odd = net.odd_counts(port);
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+        const Odd odd = net.plant().odd_counts(port);
         counted += odd.malformed_packet_errors + odd.all_relay_errors() + odd.inactive_discards +
                    odd.lifetime_discards + odd.hoq_lifetime_discards + odd.vl15_dropped +
                    odd.not_ready;
         const bool takes_whole =
-            net.connected(port) && (!net.is_switch(net.node_of(port)) || net.peer(port) == port);
+            net.plant().connected(port) &&
+            (!net.plant().is_switch(net.plant().node_of(port)) || net.plant().peer(port) == port);
         if (takes_whole) {
             counted += odd.local_physical_errors + odd.rcv_remote_physical_errors;
         }
@@ -42,7 +43,7 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
     for (std::uint64_t seed = 1; shot < kPackets; ++seed) {
         SCOPED_TRACE(seed);
         Attack attack(seed);
-        auto& net = attack.cluster.fabric->net();
+        Engine& net = attack.cluster.fabric->engine();
         auto& ends = attack.cluster.fabric->ends();
         attack.cluster.post_all();
         const auto faults = draw_faults(net, {.seed = seed, .count = 8, .until = 40'000'000});
@@ -55,8 +56,8 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
             attack.open_all();
         };
         attack.flood();
-        injector.run(net, 60'000'000, volley);
-        net.run();
+        injector.run(attack.cluster.fabric->net(), 60'000'000, volley);
+        attack.cluster.fabric->net().run();
         attack.cluster.expect_all_done();
         expect_counted(net);
         EXPECT_EQ(ends.accepted, 0U);
@@ -68,8 +69,8 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
         }
         shot += ends.shot;
         unknown += ends.unknown();
-        for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-            const Odd odd = net.odd_counts(port);
+        for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+            const Odd odd = net.plant().odd_counts(port);
             sums.malformed_packet_errors += odd.malformed_packet_errors;
             sums.local_physical_errors += odd.local_physical_errors;
             sums.rcv_remote_physical_errors += odd.rcv_remote_physical_errors;

@@ -43,32 +43,37 @@ class ManagedTree {
     /// seconds.
     bool settle() {
         for (int i = 0; i < 10'000; ++i) {
-            net.run(net.now() + 1'000'000'000);
+            net.run(net.engine().now() + 1'000'000'000);
             if (manager().settled() && manager().stats().sweeps_full > 0 &&
-                net.packets_inside() == 0) {
+                net.engine().queues().packets().live() == 0) {
                 return true;
             }
         }
         return false;
     }
     bool bring_up() {
-        ends.start(net);
+        ends.start(net.engine());
         return settle();
     }
     void send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
-        ends.data.start(net, port(from), lid(from), lid(to), bytes);
+        ends.data.start(net.engine(), port(from), lid(from), lid(to), bytes);
     }
     const sm::Manager& manager() { return ends.management.service().manager(); }
-    std::uint32_t port(std::uint32_t host) const { return net.port_of(hosts_[host], 1); }
+    std::uint32_t port(std::uint32_t host) const {
+        return net.engine().plant().port_of(hosts_[host], 1);
+    }
     std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
     Lid lid(std::uint32_t host) const { return ends.management.lid(hosts_[host]); }
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
     /// Returns a port of a host's leaf that leads upwards.
     std::uint32_t uplink(std::uint32_t host) const {
-        const std::uint32_t leaf = net.node_of(net.peer(port(host)));
-        for (std::uint8_t number = 1; number < net.ports_of(leaf); ++number) {
-            const std::uint32_t out = net.port_of(leaf, number);
-            if (net.connected(out) && net.is_switch(net.node_of(net.peer(out)))) {
+        const std::uint32_t leaf =
+            net.engine().plant().node_of(net.engine().plant().peer(port(host)));
+        for (std::uint8_t number = 1; number < net.engine().plant().ports_of(leaf); ++number) {
+            const std::uint32_t out = net.engine().plant().port_of(leaf, number);
+            if (net.engine().plant().connected(out) &&
+                net.engine().plant().is_switch(
+                    net.engine().plant().node_of(net.engine().plant().peer(out)))) {
                 return out;
             }
         }
@@ -103,16 +108,16 @@ TEST(Management, TheSubnetComesUpOverItsOwnLinks) {
     }
     ASSERT_TRUE(tree.settle());
     EXPECT_EQ(tree.ends.data.unfinished(), 0U);
-    EXPECT_EQ(tree.net.stats().discarded, 0U);
-    EXPECT_TRUE(Inspector(tree.net).check_credits().empty());
-    EXPECT_TRUE(Inspector(tree.net).check_counters().empty());
+    EXPECT_EQ(tree.net.engine().stats().discarded, 0U);
+    EXPECT_TRUE(Inspector(tree.net.engine()).check_credits().empty());
+    EXPECT_TRUE(Inspector(tree.net.engine()).check_counters().empty());
 }
 
 TEST(Management, NoDataPassesBeforeTheManagerHasBeenThere) {
     ManagedTree tree;
-    tree.ends.start(tree.net);
-    tree.ends.data.start(tree.net, tree.port(0), Lid{1}, Lid{2}, 4096);
-    EXPECT_EQ(tree.net.counts(tree.port(0)).xmit_discards, 1U);
+    tree.ends.start(tree.net.engine());
+    tree.ends.data.start(tree.net.engine(), tree.port(0), Lid{1}, Lid{2}, 4096);
+    EXPECT_EQ(tree.net.engine().counts(tree.port(0)).xmit_discards, 1U);
 }
 
 TEST(Management, ATrapOfALostCableLeadsToNewRoutes) {
@@ -120,34 +125,39 @@ TEST(Management, ATrapOfALostCableLeadsToNewRoutes) {
     ASSERT_TRUE(tree.bring_up());
     const std::uint64_t sweeps =
         tree.manager().stats().sweeps_full + tree.manager().stats().sweeps_partial;
-    tree.ends.management.set_link(tree.net, tree.uplink(0), false);
-    tree.net.run(tree.net.now() + 1'000'000'000);
+    tree.ends.management.set_link(tree.net.engine(), tree.uplink(0), false);
+    tree.net.run(tree.net.engine().now() + 1'000'000'000);
     ASSERT_TRUE(tree.settle());
     EXPECT_GT(tree.manager().stats().sweeps_full + tree.manager().stats().sweeps_partial, sweeps);
-    const std::uint64_t before = tree.net.stats().discarded;
+    const std::uint64_t before = tree.net.engine().stats().discarded;
     for (std::uint32_t i = 1; i < tree.host_count(); ++i) {
         tree.send(0, i, 20'000);
         tree.send(i, 0, 20'000);
     }
     ASSERT_TRUE(tree.settle());
     EXPECT_EQ(tree.ends.data.unfinished(), 0U);
-    EXPECT_EQ(tree.net.stats().discarded, before);
+    EXPECT_EQ(tree.net.engine().stats().discarded, before);
     // The cable comes back.
-    tree.ends.management.set_link(tree.net, tree.uplink(0), true);
-    tree.net.run(tree.net.now() + 1'000'000'000);
+    tree.ends.management.set_link(tree.net.engine(), tree.uplink(0), true);
+    tree.net.run(tree.net.engine().now() + 1'000'000'000);
     ASSERT_TRUE(tree.settle());
-    const auto& node = tree.ends.management.nodes().node(tree.net.node_of(tree.uplink(0)));
-    EXPECT_EQ(node.port(tree.net.number_of(tree.uplink(0))).port_state, wire::PortState::kActive);
+    const auto& node =
+        tree.ends.management.nodes().node(tree.net.engine().plant().node_of(tree.uplink(0)));
+    EXPECT_EQ(node.port(tree.net.engine().plant().number_of(tree.uplink(0))).port_state,
+              wire::PortState::kActive);
 }
 
 /// Returns how many packets left the first leaf by each of its uplinks.
 std::vector<std::uint64_t> uplink_packets(ManagedTree& tree) {
     std::vector<std::uint64_t> packets;
-    const std::uint32_t leaf = tree.net.node_of(tree.net.peer(tree.port(0)));
-    for (std::uint8_t number = 1; number < tree.net.ports_of(leaf); ++number) {
-        const std::uint32_t out = tree.net.port_of(leaf, number);
-        if (tree.net.connected(out) && tree.net.is_switch(tree.net.node_of(tree.net.peer(out)))) {
-            packets.push_back(tree.net.counts(out).xmit_packets);
+    const std::uint32_t leaf =
+        tree.net.engine().plant().node_of(tree.net.engine().plant().peer(tree.port(0)));
+    for (std::uint8_t number = 1; number < tree.net.engine().plant().ports_of(leaf); ++number) {
+        const std::uint32_t out = tree.net.engine().plant().port_of(leaf, number);
+        if (tree.net.engine().plant().connected(out) &&
+            tree.net.engine().plant().is_switch(
+                tree.net.engine().plant().node_of(tree.net.engine().plant().peer(out)))) {
+            packets.push_back(tree.net.engine().counts(out).xmit_packets);
         }
     }
     return packets;
@@ -177,16 +187,18 @@ TEST(Management, TheManagerLetsSwitchesChooseByMads) {
 TEST(Management, PlainRoutesTurnAdaptiveRoutingOffUntilTheManagerTurnsItOn) {
     ManagedTree tree(16, 8, true);
     ASSERT_TRUE(tree.bring_up());
-    const std::uint32_t leaf = tree.net.node_of(tree.net.peer(tree.port(0)));
-    EXPECT_FALSE(tree.net.adaptive(leaf).empty());
+    const std::uint32_t leaf =
+        tree.net.engine().plant().node_of(tree.net.engine().plant().peer(tree.port(0)));
+    EXPECT_FALSE(tree.net.engine().plant().adaptive(leaf).empty());
     // Routes over this cable change, and come back.
-    tree.ends.management.set_link(tree.net, tree.uplink(0), false);
-    tree.net.run(tree.net.now() + 1'000'000'000);
+    tree.ends.management.set_link(tree.net.engine(), tree.uplink(0), false);
+    tree.net.run(tree.net.engine().now() + 1'000'000'000);
     ASSERT_TRUE(tree.settle());
-    const sw::AdaptiveTable table = tree.net.adaptive(leaf);
+    const sw::AdaptiveTable table = tree.net.engine().plant().adaptive(leaf);
     const auto ports = table.ports(tree.lid(15).value);
     EXPECT_GT(ports.size(), 1U);
-    EXPECT_EQ(std::ranges::find(ports, tree.net.number_of(tree.uplink(0))), ports.end());
+    EXPECT_EQ(std::ranges::find(ports, tree.net.engine().plant().number_of(tree.uplink(0))),
+              ports.end());
 }
 
 mad::Packet to_qp1(Lid to, const wire::MadBytes& request) {
@@ -200,8 +212,8 @@ mad::Packet to_qp1(Lid to, const wire::MadBytes& request) {
 
 /// Sends a MAD from the first host. Returns the answer, if one comes.
 std::optional<mad::Packet> ask(ManagedTree& tree, const mad::Packet& packet) {
-    tree.ends.management.send(tree.net, {tree.node(0), 1}, packet);
-    tree.net.run(tree.net.now() + 100'000'000);
+    tree.ends.management.send(tree.net.engine(), {tree.node(0), 1}, packet);
+    tree.net.run(tree.net.engine().now() + 100'000'000);
     const auto answer = tree.ends.management.poll_delivery();
     return answer ? std::optional(answer->packet) : std::nullopt;
 }
@@ -234,7 +246,7 @@ wire::MadBytes get_port_counters() {
 template <typename Condition>
 bool wait_for(ManagedTree& tree, Condition&& condition) {
     for (int i = 0; i < 100'000 && !condition(); ++i) {
-        tree.net.run(tree.net.now() + 10'000);
+        tree.net.run(tree.net.engine().now() + 10'000);
     }
     return condition();
 }
@@ -247,7 +259,7 @@ void expect_trap(ManagedTree& tree, std::uint32_t host, const mad::Packet& packe
     const agent::Node& node = tree.ends.management.nodes().node(tree.node(host));
     ASSERT_EQ(violations(node.port(1)), 0);
     ASSERT_EQ(node.next_trap_ns(), UINT64_MAX);
-    tree.ends.management.send(tree.net, {tree.node(0), 1}, packet);
+    tree.ends.management.send(tree.net.engine(), {tree.node(0), 1}, packet);
     EXPECT_TRUE(wait_for(tree, [&] { return violations(node.port(1)) == 1; }));
     EXPECT_NE(node.next_trap_ns(), UINT64_MAX) << "a trap is on its way";
     EXPECT_TRUE(wait_for(tree, [&] { return node.next_trap_ns() == UINT64_MAX; }));
@@ -292,7 +304,7 @@ TEST(Management, AFullMemberAnswersALimitedOneWithItsOwnKey) {
 TEST(Management, ASwitchDeclinesARequestThatNobodyThereServes) {
     ManagedTree tree;
     ASSERT_TRUE(tree.bring_up());
-    const std::uint32_t leaf = tree.net.node_of(tree.uplink(0));
+    const std::uint32_t leaf = tree.net.engine().plant().node_of(tree.uplink(0));
     const auto answer = ask(tree, tree.ends.management.lid(leaf),
                             request(wire::MgmtClass::kDeviceMgmt, 1, wire::Method::kGet, 1));
     ASSERT_TRUE(answer);
@@ -310,8 +322,8 @@ TEST(Management, ThePerformanceAgentSaysWhatTheLinksCounted) {
     const auto counters = wire::parse<wire::PortCounters>(wire::pm_data(answer->mad));
     // 245 packets of data, and what the manager and this question needed.
     EXPECT_GT(counters.port_rcv_pkts, 245U);
-    EXPECT_EQ(counters.port_rcv_pkts, tree.net.counts(tree.port(9)).rcv_packets);
-    EXPECT_EQ(counters.port_rcv_data, tree.net.counts(tree.port(9)).rcv_words);
+    EXPECT_EQ(counters.port_rcv_pkts, tree.net.engine().counts(tree.port(9)).rcv_packets);
+    EXPECT_EQ(counters.port_rcv_data, tree.net.engine().counts(tree.port(9)).rcv_words);
 }
 
 template <wire::Attribute T>
@@ -330,16 +342,17 @@ TEST(Management, ThePerformanceAgentTellsLanesApart) {
     using A = wire::PmAttribute;
     ManagedTree tree;
     ASSERT_TRUE(tree.bring_up());
-    const std::uint32_t out = tree.net.peer(tree.port(0));
-    const std::uint32_t leaf = tree.net.node_of(out);
+    const std::uint32_t out = tree.net.engine().plant().peer(tree.port(0));
+    const std::uint32_t leaf = tree.net.engine().plant().node_of(out);
     const Lid switch_lid = tree.ends.management.lid(leaf);
-    const PortNum number{tree.net.number_of(out)};
-    tree.net.set_marking(leaf, {.threshold = 15});
+    const PortNum number{tree.net.engine().plant().number_of(out)};
+    tree.net.engine().plant().set_marking(leaf, {.threshold = 15});
     for (std::uint32_t i = 1; i < 4; ++i) {
-        tree.ends.data.start(tree.net, tree.port(i), tree.lid(i), tree.lid(0), 1'000'000, 3);
+        tree.ends.data.start(tree.net.engine(), tree.port(i), tree.lid(i), tree.lid(0), 1'000'000,
+                             3);
     }
     ASSERT_TRUE(tree.settle());
-    const counters::LaneCounts counted = tree.net.lane_counts(out);
+    const counters::LaneCounts counted = tree.net.engine().lane_counts(out);
     const auto vl = static_cast<std::size_t>(
         std::ranges::max_element(counted[counters::PerLane::kTimeCongested]) -
         counted[counters::PerLane::kTimeCongested].begin());
@@ -353,7 +366,7 @@ TEST(Management, ThePerformanceAgentTellsLanesApart) {
     EXPECT_EQ(received.port_rcv_data_sl[3], sent.port_xmit_data_sl[3]);
     const auto fecn = ask_counters<wire::PortSlRcvFecn>(tree, tree.lid(0), A::kPortSlRcvFecn,
                                                         {.port_select = PortNum{1}});
-    EXPECT_EQ(fecn.port_sl_rcv_fecn[3], tree.net.odd_counts(out).marked);
+    EXPECT_EQ(fecn.port_sl_rcv_fecn[3], tree.net.engine().plant().odd_counts(out).marked);
     EXPECT_GT(fecn.port_sl_rcv_fecn[3], 0U);
     const auto all = ask_counters<wire::PortXmitConCtrl>(tree, switch_lid, A::kPortXmitConCtrl,
                                                          {.port_select = number});
@@ -382,15 +395,15 @@ TEST(Management, ThePerformanceAgentSaysWhatWasWrong) {
     using A = wire::PmAttribute;
     ManagedTree tree;
     ASSERT_TRUE(tree.bring_up());
-    const std::uint32_t in = tree.net.peer(tree.port(1));
-    const Lid leaf = tree.ends.management.lid(tree.net.node_of(in));
-    const PortNum number{tree.net.number_of(in)};
-    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), Lid{700},
+    const std::uint32_t in = tree.net.engine().plant().peer(tree.port(1));
+    const Lid leaf = tree.ends.management.lid(tree.net.engine().plant().node_of(in));
+    const PortNum number{tree.net.engine().plant().number_of(in)};
+    tree.ends.data.start(tree.net.engine(), tree.port(1), tree.lid(1), Lid{700},
                          4096);  // No port has this LID.
-    tree.net.set_errors(tree.port(1), 0, 1'000'000, 1);
-    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), tree.lid(0), 4096);
-    tree.net.run(tree.net.now() + 1'000'000);
-    tree.net.set_errors(tree.port(1), 0, 0, 1);
+    tree.net.engine().set_errors(tree.port(1), {.broken_ppm = 1'000'000, .seed = 1});
+    tree.ends.data.start(tree.net.engine(), tree.port(1), tree.lid(1), tree.lid(0), 4096);
+    tree.net.run(tree.net.engine().now() + 1'000'000);
+    tree.net.engine().set_errors(tree.port(1), {});
     const auto details = ask_counters<wire::PortRcvErrorDetails>(
         tree, leaf, A::kPortRcvErrorDetails, {.port_select = number});
     EXPECT_EQ(details.port_dlid_mapping_errors, 1U);
@@ -417,17 +430,17 @@ wire::MadBytes congestion_set(wire::CcAttribute attribute, const Setting& settin
 TEST(Management, CongestionIsControlledAsItsManagerSaid) {
     ManagedTree tree;
     ASSERT_TRUE(tree.bring_up());
-    const std::uint32_t out = tree.net.peer(tree.port(0));
+    const std::uint32_t out = tree.net.engine().plant().peer(tree.port(0));
     const auto incast = [&] {
-        const std::uint64_t before = tree.net.counts(tree.port(2)).xmit_wait;
+        const std::uint64_t before = tree.net.engine().counts(tree.port(2)).xmit_wait;
         for (std::uint32_t i = 1; i < 4; ++i) {
             tree.send(i, 0, 2'000'000);
         }
         EXPECT_TRUE(tree.settle());
-        return tree.net.counts(tree.port(2)).xmit_wait - before;
+        return tree.net.engine().counts(tree.port(2)).xmit_wait - before;
     };
     const std::uint64_t waits = incast();
-    EXPECT_EQ(tree.net.odd_counts(out).marked, 0U);
+    EXPECT_EQ(tree.net.engine().plant().odd_counts(out).marked, 0U);
     EXPECT_GT(waits, 0U);
 
     // The switch marks packets; no HCA slows down yet.
@@ -435,10 +448,10 @@ TEST(Management, CongestionIsControlledAsItsManagerSaid) {
     marking.control_map = wire::switch_control_map::kThresholdAndPacketSize;
     marking.threshold = 15;
     marking.packet_size = 8;
-    ASSERT_TRUE(ask(tree, tree.ends.management.lid(tree.net.node_of(out)),
+    ASSERT_TRUE(ask(tree, tree.ends.management.lid(tree.net.engine().plant().node_of(out)),
                     congestion_set(wire::CcAttribute::kSwitchCongestionSetting, marking)));
     incast();
-    EXPECT_GT(tree.net.odd_counts(out).marked, 0U);
+    EXPECT_GT(tree.net.engine().plant().odd_counts(out).marked, 0U);
 
     // The HCAs slow down.
     wire::CongestionControlTable table;
@@ -464,7 +477,7 @@ TEST(Management, BringUpIsTheSameEveryTime) {
         ManagedTree tree(32, 8);
         EXPECT_TRUE(tree.bring_up());
         EXPECT_GT(tree.ends.management.mads(), 500U);
-        return tree.net.stats().log_hash;
+        return tree.net.engine().stats().log_hash;
     };
     const std::uint64_t first = hash();
     EXPECT_EQ(hash(), first);
@@ -473,13 +486,14 @@ TEST(Management, BringUpIsTheSameEveryTime) {
 
 TEST(Management, TheManagerGetsThroughAlsoWhenPacketsAreLost) {
     ManagedTree tree;
-    for (std::uint32_t port = 0; port < tree.net.port_count(); ++port) {
-        if (tree.net.connected(port) && tree.net.peer(port) != port) {
-            tree.net.set_errors(port, 20'000, 0, 5);  // One in fifty.
+    for (std::uint32_t port = 0; port < tree.net.engine().plant().port_count(); ++port) {
+        if (tree.net.engine().plant().connected(port) &&
+            tree.net.engine().plant().peer(port) != port) {
+            tree.net.engine().set_errors(port, {.lost_ppm = 20'000, .seed = 5});  // One in fifty.
         }
     }
     ASSERT_TRUE(tree.bring_up());
-    EXPECT_GT(tree.net.stats().lost, 10U);
+    EXPECT_GT(tree.net.engine().stats().lost, 10U);
     EXPECT_EQ(tree.ends.management.travelling(), 0U);
     for (std::uint32_t i = 0; i < tree.host_count(); ++i) {
         EXPECT_NE(tree.lid(i), kLidUnassigned);

@@ -26,29 +26,29 @@ class RocePair : public MessageListener {
   public:
     explicit RocePair(const RoceConfig& roce, std::uint32_t ack_every = 256)
         : fabric_(routed(), plant(), 0, hosts(roce, ack_every)) {
-        fabric_.net().use_ethernet({});
+        fabric_.engine().use_ethernet({});
         fabric_.ends().set_listener(this);
     }
-    Engine& net() { return fabric_.net(); }
+    Engine& engine() { return fabric_.engine(); }
     const MessageHosts::Stats& stats() const { return fabric_.ends().stats(); }
     std::uint32_t port(std::uint32_t host) const { return fabric_.port(host); }
     void send(std::uint32_t packets) {
-        fabric_.ends().post(fabric_.net(),
+        fabric_.ends().post(fabric_.engine(),
                             {.port = fabric_.port(0),
                              .to_port = fabric_.port(1),
                              .source = fabric_.lid(0),
                              .destination = fabric_.lid(1),
                              .bytes = packets * 4096U,
                              .tag = 0},
-                            fabric_.net().now());
+                            fabric_.engine().now());
     }
     void run(TimePs until = kNever) { fabric_.net().run(until); }
     /// Makes a host's port lose all that it begins to send from one time to another.
     void lose(std::uint32_t host, TimePs from, TimePs to) {
         run(from);
-        fabric_.net().set_errors(port(host), 1'000'000, 0, 1);
+        fabric_.engine().set_errors(port(host), {.lost_ppm = 1'000'000, .seed = 1});
         run(to);
-        fabric_.net().set_errors(port(host), 0, 0, 1);
+        fabric_.engine().set_errors(port(host), {});
     }
     /// Makes the port of the first host, which sends all the time, lose some packets.
     void lose_packets(std::uint32_t first, std::uint32_t count) {
@@ -94,7 +94,7 @@ TEST(RoceHosts, GoBackNSendsAllAgainThatFollowedTheLoss) {
     pair.send(200);
     pair.lose_packets(50, 1);
     pair.run();
-    EXPECT_EQ(pair.net().stats().lost, 1U);
+    EXPECT_EQ(pair.engine().stats().lost, 1U);
     // Packet 51 shows the gap; what the sender sends until it hears of that is in vain.
     const TimePs hears = 51 * kFrame + kThere + kBack;
     const std::uint64_t in_vain = (hears + kFrame - 1) / kFrame - 50;
@@ -111,7 +111,7 @@ TEST(RoceHosts, SelectiveRepeatSendsOnlyTheLostAgain) {
     pair.lose_packets(50, 3);
     pair.lose_packets(60, 1);
     pair.run();
-    EXPECT_EQ(pair.net().stats().lost, 4U);
+    EXPECT_EQ(pair.engine().stats().lost, 4U);
     EXPECT_EQ(pair.stats().resent, 4U);
     EXPECT_EQ(pair.stats().duplicates, 0U);
     EXPECT_EQ(pair.stats().timeouts, 0U);
@@ -141,7 +141,7 @@ TEST(RoceHosts, AnAcknowledgementThatIsLostIsAskedForAgain) {
         pair.send(20);
         pair.lose(1, kFrame, 19 * kFrame + kThere + kFrame);
         pair.run();
-        EXPECT_EQ(pair.net().stats().lost, 1U);
+        EXPECT_EQ(pair.engine().stats().lost, 1U);
         EXPECT_EQ(pair.stats().timeouts, 1U);
         EXPECT_GT(pair.stats().duplicates, 0U);
         EXPECT_EQ(pair.delivered, 1);

@@ -17,7 +17,7 @@ TEST(Network, APacketTakesCablesSwitchAndOneTransmission) {
     send(*fabric, 0, 1, 4096);
     fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].done_at, 2 * 25'000U + 200'000U + 81'920U);
-    EXPECT_EQ(fabric->net().stats().hops, 2U);
+    EXPECT_EQ(fabric->engine().stats().hops, 2U);
 }
 
 TEST(Network, AStreamRunsAtTheRateOfTheLink) {
@@ -36,16 +36,16 @@ TEST(Network, ABufferShorterThanTheRoundTripSlowsTheStream) {
     fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received, 100U);
     EXPECT_GT(fabric->ends().flows()[0].done_at, 2 * 100 * 81'920U);
-    EXPECT_GT(fabric->net().counts(fabric->port(0)).xmit_wait, 0U);
+    EXPECT_GT(fabric->engine().counts(fabric->port(0)).xmit_wait, 0U);
     expect_sound(*fabric);
 }
 
 TEST(Network, EveryCableHasItsOwnLength) {
     const auto fabric = make_fabric(star(3), "minhop", {}, {.ack_bytes = 0});
-    auto& net = fabric->net();
-    net.set_cable(fabric->port(1), 100 * link::kPsPerMetre);
+    Engine& net = fabric->engine();
+    net.plant().set_cable(fabric->port(1), 100 * link::kPsPerMetre);
     send(*fabric, 0, 1, 4096);
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].done_at, 25'000U + 500'000U + 200'000U + 81'920U);
     expect_sound(*fabric);
 }
@@ -77,12 +77,12 @@ TEST(Network, IncastLosesNothingAndSendersWait) {
     }
     fabric->net().run();
     EXPECT_EQ(fabric->ends().unfinished(), 0U);
-    EXPECT_EQ(fabric->net().stats().discarded, 0U);
-    EXPECT_EQ(fabric->net().packets_inside(), 0U);
+    EXPECT_EQ(fabric->engine().stats().discarded, 0U);
+    EXPECT_EQ(fabric->engine().queues().packets().live(), 0U);
     TimePs first = kNever;
     TimePs last = 0;
     for (std::uint32_t i = 1; i <= 32; ++i) {
-        const counters::PortCounts counts = fabric->net().counts(fabric->port(i));
+        const counters::PortCounts counts = fabric->engine().counts(fabric->port(i));
         EXPECT_EQ(counts.xmit_discards, 0U);
         EXPECT_GT(counts.xmit_wait, 0U) << "host " << i;
         EXPECT_EQ(counts.xmit_packets, 40U);
@@ -90,7 +90,7 @@ TEST(Network, IncastLosesNothingAndSendersWait) {
         first = std::min(first, fabric->ends().flows()[i - 1].done_at);
         last = std::max(last, fabric->ends().flows()[i - 1].done_at);
     }
-    EXPECT_EQ(fabric->net().counts(fabric->port(0)).rcv_packets, 32U * 40U);
+    EXPECT_EQ(fabric->engine().counts(fabric->port(0)).rcv_packets, 32U * 40U);
     // The receiver's link is never idle, and all senders get the same of it.
     EXPECT_LT(last, TimePs{32} * 40 * 81'920 * 102 / 100);
     EXPECT_GT(first, last * 9 / 10);
@@ -103,7 +103,7 @@ TEST(Network, CreditsAndCountersAddUpAtAnyMoment) {
     for (std::uint32_t i = 0; i < 16; ++i) {
         send(*fabric, i, 31, 30'000);
     }
-    for (TimePs at = 100'000; !fabric->net().idle(); at += 137'000) {
+    for (TimePs at = 100'000; !fabric->engine().idle(); at += 137'000) {
         fabric->net().run(at);
         expect_sound(*fabric);
     }
@@ -119,7 +119,7 @@ TEST(Network, SameRunSameHashAlsoTwiceInOneProcessAndWithOtherBuckets) {
         }
         fabric->net().run();
         EXPECT_EQ(fabric->ends().unfinished(), 0U);
-        return fabric->net().stats().log_hash;
+        return fabric->engine().stats().log_hash;
     };
     const std::uint64_t first = hash(0, 7);
     EXPECT_EQ(hash(0, 7), first);
@@ -136,13 +136,13 @@ TEST(Network, LanesOfOnePortShareByTheTable) {
     table.low_count = 2;
     table.low[0] = {.vl = 0, .weight = 64};
     table.low[1] = {.vl = 1, .weight = 192};
-    auto& net = fabric->net();
-    net.set_arbitration(net.peer(fabric->port(0)), table);
+    Engine& net = fabric->engine();
+    net.set_arbitration(net.plant().peer(fabric->port(0)), table);
     for (std::uint32_t i = 1; i <= 2; ++i) {
         fabric->ends().start(net, fabric->port(i), fabric->lid(i), fabric->lid(0), 4'000'000,
                              static_cast<std::uint8_t>(i - 1));
     }
-    net.run(40'000'000);
+    fabric->net().run(40'000'000);
     const double slow = fabric->ends().flows()[0].received;
     const double fast = fabric->ends().flows()[1].received;
     EXPECT_NEAR(fast / slow, 3, 0.1);
@@ -154,13 +154,13 @@ TEST(Network, ALaneInNoListNeverSendsEvenAlone) {
     link::ArbitrationTable table;
     table.low_count = 1;
     table.low[0] = {.vl = 0, .weight = 64};
-    auto& net = fabric->net();
-    net.set_arbitration(net.peer(fabric->port(0)), table);
+    Engine& net = fabric->engine();
+    net.set_arbitration(net.plant().peer(fabric->port(0)), table);
     for (std::uint32_t i = 1; i <= 2; ++i) {
         fabric->ends().start(net, fabric->port(i), fabric->lid(i), fabric->lid(0), 400'000,
                              static_cast<std::uint8_t>(i - 1));
     }
-    net.run();
+    fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].unacked, 0U);
     EXPECT_EQ(fabric->ends().flows()[1].received, 0U);
     EXPECT_FALSE(Inspector(net).find_deadlock().any());  // No lane lacks credits.
@@ -170,30 +170,30 @@ TEST(Network, ALaneInNoListNeverSendsEvenAlone) {
 TEST(Network, AWaitThatLastsIsCountedToo) {
     const auto fabric =
         make_fabric(star(2), "minhop", {.data_vls = 1, .buffer_bytes = 8192}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     net.pause(fabric->port(1), 1'000'000'000);
     send(*fabric, 0, 1, 50 * 4096);
-    net.run(500'000'000);
+    fabric->net().run(500'000'000);
     const std::uint64_t half = net.counts(fabric->port(0)).xmit_wait;
-    net.run(900'000'000);
+    fabric->net().run(900'000'000);
     // A tick is 80 ps at this rate.
     EXPECT_EQ(net.counts(fabric->port(0)).xmit_wait - half, 400'000'000U / 80);
 }
 
 TEST(Network, WhatBeginsBetweenTwoStepsIsNotLost) {
     const auto fabric = make_fabric(star(3), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     net.pause(fabric->port(1), 50'000'000);  // So that some events are far away.
     send(*fabric, 0, 1, 100 * 4096);
     for (TimePs until = 1'000'000; until < 100'000'000; until += 1'000'000) {
-        while (!net.run_some(until, 1)) {
+        while (!fabric->net().run_some(until, 1)) {
             if (fabric->ends().flows().size() < 200) {
                 send(*fabric, 2, 1, 256);
             }
         }
         EXPECT_EQ(net.now(), until);
     }
-    net.run();
+    fabric->net().run();
     ASSERT_EQ(fabric->ends().flows().size(), 200U);
     EXPECT_EQ(net.stats().discarded, 0U);
     EXPECT_EQ(fabric->ends().flows()[0].received, 100U);
@@ -205,12 +205,15 @@ TEST(Network, WhatBeginsBetweenTwoStepsIsNotLost) {
 
 TEST(Network, APacketWithoutARouteIsDroppedAndCounted) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
-    const std::uint32_t sw = fabric->net().node_of(fabric->net().peer(fabric->port(0)));
-    fabric->net().set_route(sw, fabric->lid(1), kNoPath);
+    const std::uint32_t sw =
+        fabric->engine().plant().node_of(fabric->engine().plant().peer(fabric->port(0)));
+    fabric->engine().plant().set_route(sw, fabric->lid(1), kNoPath);
     send(*fabric, 0, 1, 4096);
     fabric->net().run();
-    EXPECT_EQ(fabric->net().stats().discarded, 1U);
-    EXPECT_EQ(fabric->net().counts(fabric->net().peer(fabric->port(0))).rcv_switch_relay_errors,
+    EXPECT_EQ(fabric->engine().stats().discarded, 1U);
+    EXPECT_EQ(fabric->engine()
+                  .counts(fabric->engine().plant().peer(fabric->port(0)))
+                  .rcv_switch_relay_errors,
               1U);
     expect_sound(*fabric);
 }

@@ -146,7 +146,7 @@ class Attack {
                 bytes = emitted(headers);
                 break;
         }
-        cluster.fabric->ends().shoot(cluster.fabric->net(), cluster.fabric->port(from), bytes,
+        cluster.fabric->ends().shoot(cluster.fabric->engine(), cluster.fabric->port(from), bytes,
                                      refused);
     }
     /// Sends more management packets at once than a port has room for.
@@ -159,8 +159,8 @@ class Attack {
             headers.lrh.vl = wire::kVlManagement;
             Bytes bytes(wire::kPacketBytesMax);
             bytes.resize(*emit_packet(headers, Bytes(4000), bytes));
-            cluster.fabric->ends().shoot(cluster.fabric->net(), cluster.fabric->port(from), bytes,
-                                         true);
+            cluster.fabric->ends().shoot(cluster.fabric->engine(), cluster.fabric->port(from),
+                                         bytes, true);
         }
     }
     /// Connects the queue pairs that strangers may talk to again: they are in error by now.

@@ -133,7 +133,7 @@ class Cluster {
             }
         }
         for (std::uint32_t i = 0; i < members; ++i) {
-            fabric->ends().pump(fabric->net(), fabric->port(i));
+            fabric->ends().pump(fabric->engine(), fabric->port(i));
         }
     }
     void expect_all_done() {
@@ -160,9 +160,9 @@ class Cluster {
                     << "from host " << i << ", connection " << k;
             }
         }
-        EXPECT_EQ(lines(Inspector(fabric->net()).check_credits()), "");
-        EXPECT_EQ(lines(Inspector(fabric->net()).check_counters()), "");
-        EXPECT_EQ(fabric->net().packets_inside(), 0U);
+        EXPECT_EQ(lines(Inspector(fabric->engine()).check_credits()), "");
+        EXPECT_EQ(lines(Inspector(fabric->engine()).check_counters()), "");
+        EXPECT_EQ(fabric->engine().queues().packets().live(), 0U);
         EXPECT_EQ(fabric->ends().bodies(), 0U);
     }
     std::uint64_t count(hca::Counted what) const {
@@ -174,9 +174,10 @@ class Cluster {
     }
     /// Sets the errors of every port, hosts' and switches'.
     void set_errors(std::uint32_t lost_ppm, std::uint32_t broken_ppm, std::uint64_t seed) {
-        for (std::uint32_t port = 0; port < fabric->net().port_count(); ++port) {
-            if (fabric->net().peer(port) != kNone) {
-                fabric->net().set_errors(port, lost_ppm, broken_ppm, seed + port);
+        for (std::uint32_t port = 0; port < fabric->engine().plant().port_count(); ++port) {
+            if (fabric->engine().plant().peer(port) != kNone) {
+                fabric->engine().set_errors(
+                    port, {.lost_ppm = lost_ppm, .broken_ppm = broken_ppm, .seed = seed + port});
             }
         }
     }

@@ -37,7 +37,7 @@ inline topo::Spec ring(std::uint32_t switches) {
 }
 
 inline void send(TestFabric& fabric, std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
-    fabric.ends().start(fabric.net(), fabric.port(from), fabric.lid(from), fabric.lid(to), bytes,
+    fabric.ends().start(fabric.engine(), fabric.port(from), fabric.lid(from), fabric.lid(to), bytes,
                         fabric.sl(from, to));
 }
 
@@ -58,8 +58,8 @@ inline std::string lines(const std::vector<std::string>& all) {
 
 /// Expects that credits and counters add up.
 inline void expect_sound(TestFabric& fabric) {
-    EXPECT_EQ(lines(Inspector(fabric.net()).check_credits()), "");
-    EXPECT_EQ(lines(Inspector(fabric.net()).check_counters()), "");
+    EXPECT_EQ(lines(Inspector(fabric.engine()).check_credits()), "");
+    EXPECT_EQ(lines(Inspector(fabric.engine()).check_counters()), "");
 }
 
 }  // namespace softib::net

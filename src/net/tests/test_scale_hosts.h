@@ -121,7 +121,7 @@ class ScaleHosts {
         }
         if (!controls_.empty()) {
             const link::InjectionControl& control = control_of(port);
-            const TimePs takes = net.transmit_time(port, packet.bytes);
+            const TimePs takes = net.plant().transmit_time(port, packet.bytes);
             const TimePs delay = flows_[packet.body].injection.delay(
                 control.rules[packet.sl], control.table, takes, net.now());
             if (delay != 0) {

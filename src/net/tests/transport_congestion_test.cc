@@ -79,15 +79,15 @@ TransportResult run(hca::QpType type, std::uint32_t slow) {
     auto routed = Routed::make(*topo::generate(tree(128, 16)), "ftree", 1);
     EXPECT_TRUE(routed);
     Fabric<TransportHosts> fabric(*std::move(routed), {.data_vls = 1}, 0);
-    auto& net = fabric.net();
+    Engine& net = fabric.engine();
     std::deque<Host> hosts;
     for (std::uint32_t i = 0; i < fabric.host_count(); ++i) {
         hosts.emplace_back(fabric.lid(i));
         fabric.ends().attach(fabric.port(i), hosts.back().hca);
     }
-    for (std::uint32_t node = 0; node < net.node_count(); ++node) {
-        if (net.is_switch(node)) {
-            net.set_marking(node, {.threshold = 1, .packet_blocks = 8});
+    for (std::uint32_t node = 0; node < net.plant().node_count(); ++node) {
+        if (net.plant().is_switch(node)) {
+            net.plant().set_marking(node, {.threshold = 1, .packet_blocks = 8});
         }
     }
     // As in congestion_test.cc.
@@ -113,10 +113,10 @@ TransportResult run(hca::QpType type, std::uint32_t slow) {
     for (std::uint32_t from = 17; from <= 48; ++from) {
         start(from, kTarget, from - 17 < slow);
     }
-    net.run(kBegin);
+    fabric.net().run(kBegin);
     const std::uint64_t victim = net.counts(fabric.port(kVictimTo)).rcv_words;
     const std::uint64_t incast = net.counts(fabric.port(kTarget)).rcv_words;
-    net.run(kTransportEnd);
+    fabric.net().run(kTransportEnd);
     const double whole = static_cast<double>(kTransportEnd - kBegin) / 81'920 * 1024;
     TransportResult result;
     result.victim =
@@ -131,8 +131,8 @@ TransportResult run(hca::QpType type, std::uint32_t slow) {
         result.becns += host.hca.counter(hca::Counted::kBecn);
         EXPECT_EQ(host.hca.counter(hca::Counted::kTimeout), 0U);
     }
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        result.marked += net.odd_counts(port).marked;
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+        result.marked += net.plant().odd_counts(port).marked;
     }
     EXPECT_EQ(lines(Inspector(net).check_credits()), "");
     EXPECT_EQ(lines(Inspector(net).check_counters()), "");

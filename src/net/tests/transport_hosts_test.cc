@@ -37,13 +37,13 @@ TEST(TransportHosts, WhatCablesLoseOrBreakIsBroughtOnce) {
 
 TEST(TransportHosts, ALinkThatComesBackCostsTimeOnly) {
     Cluster<> cluster(3);
-    auto& net = cluster.fabric->net();
+    Engine& net = cluster.fabric->engine();
     cluster.post_all();
-    net.run(5'000'000);
+    cluster.fabric->net().run(5'000'000);
     net.set_link(cluster.fabric->port(2), false);
-    net.run(300'000'000);
+    cluster.fabric->net().run(300'000'000);
     net.set_link(cluster.fabric->port(2), true);
-    net.run();
+    cluster.fabric->net().run();
     cluster.expect_all_done();
     EXPECT_GT(cluster.count(hca::Counted::kTimeout), 0U);
 }
@@ -54,7 +54,7 @@ TEST(TransportHosts, SameSeedSameRun) {
         cluster.set_errors(3000, 3000, 4);
         cluster.post_all();
         cluster.fabric->net().run();
-        return std::pair(cluster.fabric->net().stats().log_hash, cluster.fabric->net().now());
+        return std::pair(cluster.fabric->engine().stats().log_hash, cluster.fabric->engine().now());
     };
     const auto first = run();
     EXPECT_EQ(run(), first);

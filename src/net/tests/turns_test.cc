@@ -36,13 +36,13 @@ std::vector<std::uint16_t> arrivals(const std::vector<Flow>& flows) {
     Fabric<Listeners> fabric(*std::move(routed), {.data_vls = 1}, 0);
     for (std::uint32_t i = 0; i < flows.size(); ++i) {
         for (std::uint32_t n = 0; n < flows[i].packets; ++n) {
-            fabric.net().inject(fabric.port(i), {.dlid = fabric.lid(hosts - 1).value,
-                                                 .slid = static_cast<std::uint16_t>(i),
-                                                 .bytes = flows[i].bytes});
+            fabric.engine().inject(fabric.port(i), {.dlid = fabric.lid(hosts - 1).value,
+                                                    .slid = static_cast<std::uint16_t>(i),
+                                                    .bytes = flows[i].bytes});
         }
     }
     fabric.net().run();
-    EXPECT_EQ(lines(Inspector(fabric.net()).check_credits()), "");
+    EXPECT_EQ(lines(Inspector(fabric.engine()).check_credits()), "");
     return fabric.ends().from;
 }
 
@@ -90,12 +90,11 @@ TEST(Turns, LongPacketsAlternate) {
 /// An input that sends little gets its turn at once, whatever the others have queued.
 TEST(Turns, ALateComerIsNotPutBehindABacklog) {
     const auto fabric = make_fabric(star(4), "minhop", {.data_vls = 1}, {.ack_bytes = 0});
-    auto& net = fabric->net();
     send(*fabric, 0, 3, 400 * 4096);
     send(*fabric, 1, 3, 400 * 4096);
-    net.run(20'000'000);
+    fabric->net().run(20'000'000);
     send(*fabric, 2, 3, 4096);
-    net.run();
+    fabric->net().run();
     // By then 16 packets of each of the other hosts are in the switch, which take 2.6 us.
     EXPECT_LT(fabric->ends().flows()[2].done_at, 20'000'000U + 700'000U);
     expect_sound(*fabric);
@@ -107,13 +106,14 @@ TEST(Turns, TheOrderOfInsertionChangesNothing) {
         const auto fabric =
             make_fabric(tree(32, 8), "ftree", {.data_vls = 4, .buffer_bytes = 16'384},
                         {.flags = adaptive ? packet_flag::kAdaptive : std::uint8_t{0}});
-        auto& net = fabric->net();
+        Engine& net = fabric->engine();
         if (adaptive) {
             EXPECT_TRUE(fabric->use_adaptive_routing());
         }
-        for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-            if (net.connected(port) && net.peer(port) != port) {
-                net.set_errors(port, 500, 500, 3, 500);
+        for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+            if (net.plant().connected(port) && net.plant().peer(port) != port) {
+                net.set_errors(port,
+                               {.lost_ppm = 500, .broken_ppm = 500, .inside_ppm = 500, .seed = 3});
             }
         }
         std::vector<std::uint32_t> hosts(fabric->host_count());
@@ -127,7 +127,7 @@ TEST(Turns, TheOrderOfInsertionChangesNothing) {
                                  fabric->lid((i * 5 + 3) % 32), 400'000,
                                  static_cast<std::uint8_t>(i % 4));
         }
-        net.run();
+        fabric->net().run();
         expect_sound(*fabric);
         return std::pair(net.stats().log_hash, net.stats().hops);
     };

@@ -91,13 +91,13 @@ std::vector<std::uint64_t> play(const Case& played, bool windows, TimePs step) {
     const auto fabric =
         make_fabric(played.spec, played.engine, played.plant,
                     {.flags = played.adaptive ? packet_flag::kAdaptive : std::uint8_t{0}});
-    auto& net = fabric->net();
+    Engine& net = fabric->engine();
     if (played.adaptive) {
         EXPECT_TRUE(fabric->use_adaptive_routing());
     }
-    for (std::uint32_t port = 0; played.lengths && port < net.port_count(); ++port) {
-        if (net.connected(port) && net.peer(port) > port) {
-            net.set_cable(port, 30'000 + port * 977 % 400'000);
+    for (std::uint32_t port = 0; played.lengths && port < net.plant().port_count(); ++port) {
+        if (net.plant().connected(port) && net.plant().peer(port) > port) {
+            net.plant().set_cable(port, 30'000 + port * 977 % 400'000);
         }
     }
     if (windows) {
@@ -111,16 +111,16 @@ std::vector<std::uint64_t> play(const Case& played, bool windows, TimePs step) {
         send(*fabric, i, to, 4096 * (20 + i % 30));
     }
     for (TimePs until = step; step != 0 && !net.idle(); until += step) {
-        net.run(until);
+        fabric->net().run(until);
     }
-    net.run();
+    fabric->net().run();
     expect_sound(*fabric);
     std::vector<std::uint64_t> shown = {net.stats().log_hash, net.stats().hops,
                                         net.stats().delivered};
     for (const ScaleHosts::Flow& flow : fabric->ends().flows()) {
         shown.push_back(flow.done_at);
     }
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
         const counters::PortCounts counts = net.counts(port);
         shown.insert(shown.end(), {counts.xmit_words, counts.rcv_words, counts.xmit_wait});
     }

@@ -25,7 +25,7 @@ class TrunkWire;
 
 class Adapters final : private net::TransportHosts::Hooks,
                        private hca::CompletionSink,
-                       private net::Engine::KeyReader {
+                       private net::KeyReader {
   public:
     Adapters(live::Process& process, Watchers& watchers)
         : process_(process), memory_(process), watchers_(watchers), hosts_(*this) {}

@@ -55,21 +55,22 @@ class Carrier {
           adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
           counts_(process.arena, tables_),
-          sharp_(process.arena, process.fabric_dir, tables_, adapters_, net_),
+          sharp_(process.arena, process.fabric_dir, tables_, adapters_, net_.engine()),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
-        net_.manage_ports();
-        net_.count_lanes();
-        adapters_.join(net_, tables_.hca_ports(net_));
-        watchers_.set_places(tables_.places(net_));
+        net_.engine().manage_ports();
+        net_.engine().count_lanes();
+        adapters_.join(net_.engine(), tables_.hca_ports(net_.engine().plant()));
+        watchers_.set_places(tables_.places(net_.engine().plant()));
         adapters_.set_sharp(&sharp_);
     }
 
     /// Opens the sockets of trunks, or those of an Ethernet.
     std::expected<void, std::string> start(const spec::Trunks& trunks) {
         if (!trunks.plans.empty()) {
-            auto wire = TrunkWire::open(arena_, net_, adapters_, trunks, tables_.trunk_ports(net_));
+            auto wire = TrunkWire::open(arena_, net_.engine(), adapters_, trunks,
+                                        tables_.trunk_ports(net_.engine().plant()));
             if (!wire) {
                 return std::unexpected(wire.error());
             }
@@ -136,15 +137,15 @@ class Carrier {
         busy |= sharp_.serve();
         busy |= roce_ != nullptr && roce_->run();
         busy |= trunks_ != nullptr && trunks_->receive(now);
-        const std::uint64_t events = net_.stats().events;
+        const std::uint64_t events = net_.engine().stats().events;
         busy |= !net_.run_some((now - start_ns_) * link::kPsPerNs, kEventsAtOnce);
-        busy |= net_.stats().events != events;
+        busy |= net_.engine().stats().events != events;
         busy |= trunks_ != nullptr && trunks_->send(now);
         adapters_.tell();
         count(now);
         if (now - settled_ns_ > kSettleNs) {
             settled_ns_ = now;
-            net_.settle_credits();
+            net_.engine().settle_credits();
         }
         stripe_.hazard.store(0, std::memory_order_release);
         return busy;
@@ -162,7 +163,7 @@ class Carrier {
         if (const auto routes = header.route_generation.load(std::memory_order_acquire);
             routes != routes_) {
             routes_ = routes;
-            tables_.read(net_, adapters_.hosts());
+            tables_.read(net_.engine(), adapters_.hosts());
             adapters_.read_ports();
         }
         if (const auto groups = header.mcast_generation.load(std::memory_order_acquire);
@@ -181,14 +182,14 @@ class Carrier {
             publish();
             look_at_links(now);
             if (wanted) {
-                counts_.write_lanes(net_);
+                counts_.write_lanes(net_.engine());
             }
             header.counts_given.store(asked, std::memory_order_release);
         }
     }
 
     void publish() {
-        counts_.write(net_, adapters_);
+        counts_.write(net_.engine(), adapters_);
         sharp_.write_counts();
         if (roce_ != nullptr) {
             roce_->publish_counts();
@@ -198,14 +199,14 @@ class Carrier {
     /// Looks for cables with too many errors. There are none on Ethernet (roce_cable.h).
     void look_at_links(std::uint64_t now) {
         if (roce_ == nullptr) {
-            links_.look(net_, now);
+            links_.look(net_.engine(), now);
         }
     }
 
     /// Sleeps until a bell rings or something is due.
     void rest(std::uint64_t now) {
         constexpr std::uint64_t kShort = 50'000;
-        if (!net_.idle() || !net_.settle_credits()) {
+        if (!net_.engine().idle() || !net_.engine().settle_credits()) {
             live::carrier_sleep(arena_, kShort);  // Something is on a slow cable.
             return;
         }
@@ -238,7 +239,7 @@ class Carrier {
             give_back_ns_ = now + kKeepMemoryNs;
         } else if (give_back_ns_ <= now) {
             give_back_ns_ = hca::kNever;
-            net_.give_back();
+            net_.engine().give_back();
             adapters_.hosts().give_back();
             malloc_trim(0);
         }

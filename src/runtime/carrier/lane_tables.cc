@@ -64,9 +64,9 @@ void LaneTables::set_arbitration(net::Engine& net, std::uint32_t port,
 
 void LaneTables::read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hca) {
     const live::PortLanes& lanes = arena_.hca_lanes(hca);
-    const std::uint32_t port = net.port_of(node, 1);
-    if (is_new(lanes) && net.connected(port)) {
-        net.set_lanes(node, 0, 1, row_of(lanes, arena_.hca_sl_row(hca)));
+    const std::uint32_t port = net.plant().port_of(node, 1);
+    if (is_new(lanes) && net.plant().connected(port)) {
+        net.plant().set_lanes(node, 0, 1, row_of(lanes, arena_.hca_sl_row(hca)));
         set_arbitration(net, port, lanes);
         net.set_error_limit(port, lanes.physical_errors_max.load(std::memory_order_relaxed));
     }
@@ -75,12 +75,12 @@ void LaneTables::read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hc
 void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uint8_t port,
                                   std::uint32_t port_index) {
     const live::PortLanes& lanes = arena_.switch_lanes(port_index);
-    const std::uint32_t at = net.port_of(node, port);
-    if (!is_new(lanes) || !net.connected(at)) {
+    const std::uint32_t at = net.plant().port_of(node, port);
+    if (!is_new(lanes) || !net.plant().connected(at)) {
         return;
     }
-    for (std::uint8_t in = 0; in < net.ports_of(node); ++in) {
-        net.set_lanes(node, in, port, row_of(lanes, arena_.switch_sl_row(port_index, in)));
+    for (std::uint8_t in = 0; in < net.plant().ports_of(node); ++in) {
+        net.plant().set_lanes(node, in, port, row_of(lanes, arena_.switch_sl_row(port_index, in)));
     }
     set_arbitration(net, at, lanes);
     net.set_error_limit(at, lanes.physical_errors_max.load(std::memory_order_relaxed));
@@ -91,7 +91,7 @@ void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uin
                         .vl_stall_count = lanes.vl_stall_count.load(std::memory_order_relaxed)});
     }
     const live::Marking& marking = lanes.marking;
-    net.set_port_marking(
+    net.plant().set_port_marking(
         at, {.threshold = marking.threshold.load(std::memory_order_relaxed),
              .packet_blocks = marking.packet_blocks.load(std::memory_order_relaxed),
              .marking_rate = marking.marking_rate.load(std::memory_order_relaxed),
@@ -139,10 +139,11 @@ void LaneTables::read_adaptive(net::Engine& net, std::uint32_t node, std::uint32
         }
         if (number[group] == 0) {
             std::vector<std::uint8_t> ports;
-            for (std::uint8_t port = 1; port < net.ports_of(node); ++port) {
+            for (std::uint8_t port = 1; port < net.plant().ports_of(node); ++port) {
                 const std::uint64_t word =
                     from.ports[group][port / 64].load(std::memory_order_relaxed);
-                if ((word >> port % 64 & 1) != 0 && net.connected(net.port_of(node, port))) {
+                if ((word >> port % 64 & 1) != 0 &&
+                    net.plant().connected(net.plant().port_of(node, port))) {
                     ports.push_back(port);
                 }
             }
@@ -150,7 +151,7 @@ void LaneTables::read_adaptive(net::Engine& net, std::uint32_t node, std::uint32
         }
         table.set(Lid{static_cast<std::uint16_t>(lid)}, number[group]);
     }
-    net.set_adaptive(node, std::move(table));
+    net.plant().set_adaptive(node, std::move(table));
 }
 
 }  // namespace softib::carrier

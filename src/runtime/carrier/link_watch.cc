@@ -15,14 +15,14 @@ constexpr std::uint64_t kWatchdogNs = 400'000'000;
 }  // namespace
 
 void LinkWatch::look(const net::Engine& net, std::uint64_t now_ns) {
-    seen_.resize(net.port_count());
+    seen_.resize(net.plant().port_count());
     next_ns_ = hca::kNever;
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        if (!net.connected(port)) {
+    for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
+        if (!net.plant().connected(port)) {
             continue;
         }
         Seen& seen = seen_[port];
-        const net::Odd counts = net.odd_counts(port);
+        const net::Odd counts = net.plant().odd_counts(port);
         if (counts.link_integrity_errors != seen.integrity_errors) {
             seen.integrity_errors = counts.link_integrity_errors;
             watchers_.tell_link(port, wire::trap::kLocalLinkIntegrity);
@@ -35,7 +35,7 @@ void LinkWatch::look(const net::Engine& net, std::uint64_t now_ns) {
 /// loses these too.
 void LinkWatch::look_for_silence(const net::Engine& net, std::uint32_t port, Seen& seen,
                                  std::uint64_t now_ns) {
-    if (!net.loses_all(net.peer(port)) || !net.link_up(port)) {
+    if (!net.cables().loses_all(net.plant().peer(port)) || !net.cables().link_up(port)) {
         seen.deaf_since_ns = 0;
         seen.barked = false;
         return;

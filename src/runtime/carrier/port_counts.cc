@@ -45,9 +45,9 @@ void PortCountWriter::write(const net::Engine& net, Adapters& adapters) {
     for (std::uint32_t sw = 0; sw < header.switches; ++sw) {
         const live::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
-            const std::uint32_t at = net.port_of(tables_.switch_node(sw), port);
+            const std::uint32_t at = net.plant().port_of(tables_.switch_node(sw), port);
             const std::uint32_t index = record.port_first + port;
-            if (net.connected(at)) {
+            if (net.plant().connected(at)) {
                 add(arena_.switch_ports[index].totals, net.counts(at),
                     written_[header.hcas + index]);
             }
@@ -80,17 +80,17 @@ void PortCountWriter::write_lanes(const net::Engine& net) {
     for (std::uint32_t sw = 0; sw < header.switches; ++sw) {
         const live::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
-            const std::uint32_t at = net.port_of(tables_.switch_node(sw), port);
+            const std::uint32_t at = net.plant().port_of(tables_.switch_node(sw), port);
             const std::uint32_t index = record.port_first + port;
-            if (net.connected(at)) {
+            if (net.plant().connected(at)) {
                 add(arena_.switch_lanes(index), net.lane_counts(at),
                     lanes_written_[header.hcas + index]);
             }
         }
     }
     for (std::uint32_t hca = 0; hca < header.hcas; ++hca) {
-        const std::uint32_t at = net.port_of(tables_.hca_node(hca), 1);
-        if (net.connected(at)) {
+        const std::uint32_t at = net.plant().port_of(tables_.hca_node(hca), 1);
+        if (net.plant().connected(at)) {
             add(arena_.hca_lanes(hca), net.lane_counts(at), lanes_written_[hca]);
         }
     }

@@ -65,7 +65,7 @@ std::vector<Watchers::Place> Tables::places(const net::Plant& plant) const {
 }
 
 void Tables::set_state(net::Engine& net, std::uint32_t port, PortState state) {
-    if (!net.connected(port)) {
+    if (!net.plant().connected(port)) {
         return;
     }
     net.set_link(port, state != PortState::kDown);
@@ -76,13 +76,15 @@ void Tables::set_state(net::Engine& net, std::uint32_t port, PortState state) {
 
 /// Sets errors, delay and speed of one direction of a link.
 void Tables::set_link(net::Engine& net, std::uint32_t port, const live::LinkFaults& faults) {
-    if (!net.connected(port)) {
+    if (!net.plant().connected(port)) {
         return;
     }
     const auto value = [](const std::atomic<std::uint32_t>& word) {
         return word.load(std::memory_order_relaxed);
     };
-    net.set_errors(port, value(faults.lost_ppm), value(faults.broken_ppm), port);
+    net.set_errors(
+        port,
+        {.lost_ppm = value(faults.lost_ppm), .broken_ppm = value(faults.broken_ppm), .seed = port});
     net.set_delay(port, std::min(value(faults.delay_ns), kDelayMaxNs) *
                             static_cast<std::uint32_t>(link::kPsPerNs));
     const std::uint32_t rate = value(faults.rate_mbps);
@@ -93,12 +95,12 @@ void Tables::set_link(net::Engine& net, std::uint32_t port, const live::LinkFaul
 
 void Tables::set_guard(net::Engine& net, std::uint32_t port, const live::SwitchPortRecord& record) {
     const std::uint8_t enforcement = record.enforcement.load(std::memory_order_relaxed);
-    guarded_.resize(net.port_count());
-    if (!net.connected(port) || (enforcement == 0 && guarded_[port] == 0)) {
+    guarded_.resize(net.plant().port_count());
+    if (!net.plant().connected(port) || (enforcement == 0 && guarded_[port] == 0)) {
         return;
     }
     guarded_[port] = enforcement;
-    net::Engine::Guard guard;
+    net::Guard guard;
     guard.in = (enforcement & live::kEnforceInbound) != 0;
     guard.out = (enforcement & live::kEnforceOutbound) != 0;
     for (const auto& pkey : record.pkeys) {
@@ -109,7 +111,8 @@ void Tables::set_guard(net::Engine& net, std::uint32_t port, const live::SwitchP
 
 void Tables::read_routes(net::Engine& net, std::uint32_t sw) {
     std::vector<std::uint8_t>& known = routes_[sw];
-    const std::uint32_t lids = std::min<std::uint32_t>(arena_.header->lid_max + 1, net.lid_count());
+    const std::uint32_t lids =
+        std::min<std::uint32_t>(arena_.header->lid_max + 1, net.plant().lid_count());
     known.resize(std::max<std::size_t>(known.size(), lids), net::kNoPath);
     for (std::uint32_t lid = 1; lid < lids; ++lid) {
         const Lid dlid{static_cast<std::uint16_t>(lid)};
@@ -117,51 +120,54 @@ void Tables::read_routes(net::Engine& net, std::uint32_t sw) {
         if (port != known[lid]) {
             known[lid] = port;
             // A route to a port that does not exist or has no cable leads nowhere.
-            const bool exists = port < net.ports_of(switch_nodes_[sw]) &&
-                                net.connected(net.port_of(switch_nodes_[sw], port));
-            net.set_route(switch_nodes_[sw], dlid, exists ? port : net::kNoPath);
+            const bool exists = port < net.plant().ports_of(switch_nodes_[sw]) &&
+                                net.plant().connected(net.plant().port_of(switch_nodes_[sw], port));
+            net.plant().set_route(switch_nodes_[sw], dlid, exists ? port : net::kNoPath);
         }
     }
 }
 
 void Tables::read_groups(net::Engine& net, std::uint32_t sw) {
-    const std::uint32_t top = std::min<std::uint32_t>(
-        arena_.header->mft_top.load(std::memory_order_acquire), net.config().multicast_lids);
+    const std::uint32_t top =
+        std::min<std::uint32_t>(arena_.header->mft_top.load(std::memory_order_acquire),
+                                net.plant().config().multicast_lids);
     for (std::uint32_t group = 0; group < top; ++group) {
         const Lid mlid{static_cast<std::uint16_t>(kLidMulticastMin.value + group)};
         std::array<std::uint64_t, 4> ports{};
         for (std::uint32_t word = 0; word < std::min(4U, arena_.header->mft_words); ++word) {
             ports[word] = arena_.mft_ports(sw, mlid, word);
         }
-        net.set_multicast(switch_nodes_[sw], mlid, ports);
+        net.plant().set_multicast(switch_nodes_[sw], mlid, ports);
     }
 }
 
 void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
     if (is_trunk_.empty()) {
-        is_trunk_.resize(net.port_count());
-        for (const std::uint32_t port : trunk_ports(net)) {
+        is_trunk_.resize(net.plant().port_count());
+        for (const std::uint32_t port : trunk_ports(net.plant())) {
             is_trunk_[port] = 1;
         }
     }
-    for (std::uint32_t port = static_cast<std::uint32_t>(block_ps_.size()); port < net.port_count();
-         ++port) {
-        block_ps_.push_back(static_cast<std::uint32_t>(net.transmit_time(port, link::kBlockBytes)));
+    for (std::uint32_t port = static_cast<std::uint32_t>(block_ps_.size());
+         port < net.plant().port_count(); ++port) {
+        block_ps_.push_back(
+            static_cast<std::uint32_t>(net.plant().transmit_time(port, link::kBlockBytes)));
     }
     for (std::uint32_t sw = 0; sw < switch_nodes_.size(); ++sw) {
         const live::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
             const live::SwitchPortRecord& switch_port =
                 arena_.switch_ports[record.port_first + port];
-            const std::uint32_t at = net.port_of(switch_nodes_[sw], port);
+            const std::uint32_t at = net.plant().port_of(switch_nodes_[sw], port);
             set_state(net, at, switch_port.state.load(std::memory_order_relaxed));
             set_link(net, at, switch_port.faults);
             set_guard(net, at, switch_port);
             lanes_.read_switch_port(net, switch_nodes_[sw], port, record.port_first + port);
-            if (net.connected(at)) {
-                if (is_trunk_[net.peer(at)] != 0) {
-                    set_state(net, net.peer(at), switch_port.state.load(std::memory_order_relaxed));
-                    set_link(net, net.peer(at), switch_port.faults);
+            if (net.plant().connected(at)) {
+                if (is_trunk_[net.plant().peer(at)] != 0) {
+                    set_state(net, net.plant().peer(at),
+                              switch_port.state.load(std::memory_order_relaxed));
+                    set_link(net, net.plant().peer(at), switch_port.faults);
                 }
                 net.set_tap(at, switch_port.taps.load(std::memory_order_relaxed) != 0);
             }
@@ -172,7 +178,7 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
     }
     for (std::uint32_t hca = 0; hca < hca_nodes_.size(); ++hca) {
         const live::HcaRecord& record = arena_.hcas[hca];
-        const std::uint32_t at = net.port_of(hca_nodes_[hca], 1);
+        const std::uint32_t at = net.plant().port_of(hca_nodes_[hca], 1);
         set_state(net, at, record.state.load(std::memory_order_relaxed));
         set_link(net, at, record.faults);
         lanes_.read_hca(net, hca_nodes_[hca], hca);

@@ -63,7 +63,7 @@ SharpEnds::SharpEnds(const live::Arena& arena, std::string dir, const Tables& ta
       tables_(tables),
       adapters_(adapters),
       net_(net),
-      node_at_(net.port_count(), nullptr) {}
+      node_at_(net.plant().port_count(), nullptr) {}
 
 void SharpEnds::follow() {
     const auto generation = arena_.header->sharp_generation.load(std::memory_order_acquire);
@@ -108,7 +108,7 @@ void SharpEnds::read_nodes(const live::SharpPlane& plane) {
         if (told.sw >= arena_.header->switches || nodes_.contains(told.sw)) {
             continue;
         }
-        const std::uint32_t port = net_.port_of(tables_.switch_node(told.sw), 0);
+        const std::uint32_t port = net_.plant().port_of(tables_.switch_node(told.sw), 0);
         const auto ports = static_cast<std::uint8_t>(arena_.switches[told.sw].port_count - 1);
         Node& made = *(nodes_[told.sw] = std::make_unique<Node>(ports, port));
         node_at_[port] = &made;
