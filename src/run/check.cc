@@ -24,9 +24,10 @@ constexpr Serves kRunning{.kinds = {}};
 struct Pending {
     Given given;
     const Serves* serves = nullptr;
-    bool acts = false;     ///< It acts in one of the scenarios that were looked at.
-    bool seen = false;     ///< One of them had it.
-    std::string why = {};  ///< Why it did not act in the first of them.
+    bool acts = false;      ///< It acts in one of the scenarios that were looked at.
+    bool seen = false;      ///< One of them had it.
+    bool replaced = false;  ///< Every point of a sweep has another value.
+    std::string why = {};   ///< Why it did not act in the first of them.
 };
 
 std::string refuse(const Given& given, const std::string& why, std::string_view instead) {
@@ -117,8 +118,13 @@ std::string idle_in(const Pending& each, const spec::Scenario& scenario, spec::R
 const Serves& serves_of(const spec::KeyRule& rule) {
     static constexpr Serves kAlways{};
     // Each network of a comparison has a link layer of its own.
-    static constexpr Serves kLinkLayer{.kinds = spec::Kinds::but({spec::RunKind::kCompare}),
-                                       .instead = "--compare names the link layer of each network"};
+    static constexpr Serves kLinkLayer{
+        .kinds = spec::Kinds::but({spec::RunKind::kCompare, spec::RunKind::kSharp})};
+    // Names of hosts, by which keys of traffic and failures call them.
+    static constexpr Serves kNames{.kinds = spec::kOfMessages};
+    if (rule.key.name == "host_pattern" || rule.key.name == "device_pattern") {
+        return kNames;
+    }
     // Quality of service of our subnet manager: its switch, and the keys that need it.
     static constexpr Serves kLanes{.kinds = spec::kOfMessages,
                                    .models = spec::kPackets,
@@ -150,7 +156,7 @@ Pending& note(const Given& given, const Serves* serves, std::vector<Pending>& al
 /// Looks whether the keys that one scenario of a run has act in it.
 void look(const spec::Scenario& scenario, spec::RunKind kind, std::vector<Pending>& all) {
     const auto look_at = [&](Pending& each) {
-        if (!each.acts) {
+        if (!each.acts && !each.replaced) {
             std::string why = idle_in(each, scenario, kind);
             each.acts = why.empty();
             each.why = each.seen ? each.why : std::move(why);
@@ -186,9 +192,22 @@ void look_at_points(const spec::Scenario& base, const spec::Sweep& sweep,
             look(point, spec::RunKind::kSweep, all);
         }
     };
+    // A sweep wins over its base, but a flag must not be in vain.
+    const auto note_flag = [&](const Given& given, const Serves* serves) {
+        if (given.origin.starts_with("--")) {
+            Pending& flag = note(given, serves, all);
+            flag.why = refuse(given, "is replaced at every point", "give it in [vary]");
+            flag.replaced =
+                std::ranges::find(sweep.axes, given.key, &spec::SweepAxis::key) != sweep.axes.end();
+        }
+    };
     for (const Given& given : base.given) {
-        note(given, spec::find_serves(given.key), all).why =
-            refuse(given, "is replaced at every point", "give it in [vary]");
+        note_flag(given, spec::find_serves(given.key));
+    }
+    for (const auto& [key, origin] : base.fabric.origins) {
+        if (const spec::KeyRule* const rule = spec::find_rule(key)) {
+            note_flag({key, "", origin}, &serves_of(*rule));
+        }
     }
     for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) {
         for (const spec::SweepAxis::Choice& choice : sweep.axes[axis].choices) {

@@ -172,8 +172,8 @@ std::string to_json(const Comparison& comparison) {
         variants.push_back(std::move(fields));
     }
     return answer::json_text({{"kind", spec::to_string(spec::RunKind::kCompare)},
-                      {"title", comparison.title},
-                      {"variants", std::move(variants)}});
+                              {"title", comparison.title},
+                              {"variants", std::move(variants)}});
 }
 
 }  // namespace softib::run

@@ -84,7 +84,7 @@ class Maker {
     }
 
     spec::Result read_file() {
-        if (!settings_.sweep_file.empty() && !asked_.file.empty()) {
+        if (!settings_.sweep_file.empty() && (!asked_.file.empty() || asked_.text)) {
             return std::unexpected(
                 fmt::format("--sweep {} goes with no other file: it names its scenario as base",
                             settings_.sweep_file));

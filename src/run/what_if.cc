@@ -46,12 +46,12 @@ std::string to_json(const WhatIfReport& whatif) {
     }
     const plan::Ranking& ranking = whatif.ranking;
     return answer::json_text({{"kind", spec::to_string(spec::RunKind::kWhatIf)},
-                      {"title", whatif.title},
-                      {"cases", std::move(cases)},
-                      {"mean_share_before", ranking.before.mean_share},
-                      {"worst_cables", to_json(ranking.cables, whatif.cable_names)},
-                      {"worst_switches", to_json(ranking.switches, whatif.switch_names)},
-                      {"worst_routers", to_json(ranking.routers, whatif.router_names)}});
+                              {"title", whatif.title},
+                              {"cases", std::move(cases)},
+                              {"mean_share_before", ranking.before.mean_share},
+                              {"worst_cables", to_json(ranking.cables, whatif.cable_names)},
+                              {"worst_switches", to_json(ranking.switches, whatif.switch_names)},
+                              {"worst_routers", to_json(ranking.routers, whatif.router_names)}});
 }
 
 std::string to_csv(const WhatIfReport& whatif) {

@@ -186,6 +186,16 @@ bool fails_in_run(const S& s, const W*) {
     return std::ranges::any_of(s.failures, [](const FailureWish& wish) { return wish.at != 0; });
 }
 
+/// Serves of keys of what happens when packets are lost. InfiniBand loses none on cables that stay.
+constexpr Serves kOfLosses{
+    .kinds = kOfMessages,
+    .models = kPackets,
+    .acts =
+        [](const S& s, const W* traffic) {
+            return fails_in_run(s, traffic) || s.fabric.link_layer == hca::LinkLayer::kEthernet;
+        },
+    .acts_with = "packets that are lost: a failure during the run, or link_layer = \"ethernet\""};
+
 /// Returns whether the number of a connection changes anything: where its state is kept apart from
 /// that of others.
 bool tells_connections_apart(const S& s, const W*) {
@@ -297,10 +307,10 @@ const std::vector<ScenarioRule> kRules{
      kOfContexts},
     {{Section::kHosts, "timeout", "TIME", "until a lost packet is sent again", "524.288us"},
      time<[](S& s) -> auto& { return s.options.hosts.timeout_ps; }>,
-     kPacketsOnly},
+     kOfLosses},
     {{Section::kHosts, "retries", "N", "timeouts in a row before a message is given up", "7"},
      count<[](S& s) -> auto& { return s.options.hosts.retries; }, 0, 255>,
-     kPacketsOnly},
+     kOfLosses},
 };
 
 constexpr Serves kOfFailures{.kinds = kOfMessages};
