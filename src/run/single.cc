@@ -27,9 +27,9 @@ std::string describe_network(net::ModelKind model, const net::SimulationOptions&
     using Ecmp = net::RoceOptions::Ecmp;
     if (!options.roce) {
         return fmt::format(
-            "{}{}{}{}", model == net::ModelKind::kFlow ? "flow model" : counted(data_vls, "data VL"),
-            options.qos.on ? ", QoS" : "",
-            options.hosts.adaptive ? ", adaptive routing" : "",
+            "{}{}{}{}",
+            model == net::ModelKind::kFlow ? "flow model" : counted(data_vls, "data VL"),
+            options.qos.on ? ", QoS" : "", options.hosts.adaptive ? ", adaptive routing" : "",
             options.congestion ? ", congestion control" : "");
     }
     const net::RoceOptions& roce = *options.roce;
