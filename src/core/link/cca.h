@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// InfiniBand's congestion control (IBA vol. 1, annex A10) as the controller of a flow: the delays of
-// the table that the congestion manager wrote (injection.h).
+// InfiniBand's congestion control (IBA vol. 1, annex A10) as the controller of a flow: the delays
+// of the table that the congestion manager wrote (injection.h).
 
 #include "core/link/congestion.h"
 #include "core/link/injection.h"

@@ -3,8 +3,8 @@
 
 // Congestion control of a flow, at its sender. A flow is a queue pair, or all that an HCA sends on
 // one service level. An algorithm is a Controller in a file of its own and a row in
-// congestion_algorithms.h. A controller has no timers: what time alone changes, it works out when it
-// is next asked.
+// congestion_algorithms.h. A controller has no timers: what time alone changes, it works out when
+// it is next asked.
 
 #include <cstdint>
 #include <limits>

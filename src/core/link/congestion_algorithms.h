@@ -32,7 +32,7 @@ struct CongestionParameter {
         kPart,   ///< A part of the whole, above 0.
         kNumber  ///< A number above 0.
     };
-    std::string_view key;   ///< "dcqcn_g".
+    std::string_view key;  ///< "dcqcn_g".
     std::string_view help;
     std::string_view initial;  ///< The default, as a user would write it.
     Kind kind = Kind::kTime;
@@ -40,13 +40,14 @@ struct CongestionParameter {
 };
 
 struct CongestionAlgorithm {
-    std::string_view name;   ///< "dcqcn".
-    std::string_view title;  ///< "DCQCN".
+    std::string_view name;    ///< "dcqcn".
+    std::string_view title;   ///< "DCQCN".
     bool infiniband = false;  ///< It is for InfiniBand, otherwise for Ethernet.
     /// Flows have a controller from their first packet on, which hears of ACKs and losses.
     /// Otherwise they get one with the first notification.
     bool from_first_packet = false;
-    /// Packets from one ACK to the next, if the user says nothing; 0: as without congestion control.
+    /// Packets from one ACK to the next, whatever the user says: a window may be as small as one
+    /// packet. 0: as the user says.
     std::uint32_t ack_every = 0;
     /// Returns the least time between two notifications that a receiver sends to a flow. Null: a
     /// receiver sends none.

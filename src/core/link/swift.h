@@ -51,8 +51,8 @@ class SwiftController final : public Controller {
             set(window_ + (window_ >= 1 ? grows / window_ : grows), ack.now);
             return;
         }
-        const double excess = static_cast<double>(ack.round_trip_ps - goal) /
-                              static_cast<double>(ack.round_trip_ps);
+        const double excess =
+            static_cast<double>(ack.round_trip_ps - goal) / static_cast<double>(ack.round_trip_ps);
         shrink(std::max(1 - rule_.decrease * excess, 1 - rule_.most_decrease), ack.now);
     }
     void handle_loss(TimePs now) override {

@@ -38,11 +38,11 @@ Flows::Key MessageHosts::flow_key(const Record& record) {
     if (roce_ == nullptr && control_of(record.port)->by_level) {
         return {kOfLevel | adapter_of_[record.port], sl};
     }
-    return {(std::uint64_t{adapter_of_[record.port]} << kAdapterKeyBits |
-             adapter_of_[record.to_port])
-                    << kConnectionKeyBits |
-                record.connection,
-            sl};
+    return {
+        (std::uint64_t{adapter_of_[record.port]} << kAdapterKeyBits | adapter_of_[record.to_port])
+                << kConnectionKeyBits |
+            record.connection,
+        sl};
 }
 
 /// Returns the flow of a message; nullptr if it has none yet.
@@ -57,13 +57,14 @@ Flows::Flow& MessageHosts::make_flow(const Engine& net, std::uint32_t index) {
     }
     Record& record = records_[index];
     const link::FlowFacts facts{
-        .packet_ps =
-            net.plant().transmit_time(record.port, config_.mtu + std::uint32_t{config_.header_bytes}),
+        .packet_ps = net.plant().transmit_time(record.port,
+                                               config_.mtu + std::uint32_t{config_.header_bytes}),
         .round_trip_ps = algorithm_->from_first_packet ? unloaded_round_trip(net, record) : 0,
         .injection = controls_.empty() ? nullptr : &control_of(record.port),
         .sl = static_cast<std::uint8_t>(record.sl)};
-    return flows_->make(flow_key(record), record.flow,
-                        algorithm_->make(config_.roce ? config_.roce->congestion : kNoRules, facts));
+    return flows_->make(
+        flow_key(record), record.flow,
+        algorithm_->make(config_.roce ? config_.roce->congestion : kNoRules, facts));
 }
 
 /// Returns the time from the begin of a packet until its ACK has come, over cables that carry
@@ -78,7 +79,8 @@ TimePs MessageHosts::unloaded_round_trip(const Engine& net, const Record& record
                 break;
             }
             const std::uint8_t number = net.plant().route(node, lid_of_[to]);
-            if (number >= net.plant().ports_of(node) || !net.plant().connected(net.plant().port_of(node, number))) {
+            if (number >= net.plant().ports_of(node) ||
+                !net.plant().connected(net.plant().port_of(node, number))) {
                 break;
             }
             port = net.plant().port_of(node, number);
@@ -166,8 +168,7 @@ void MessageHosts::resume_flow(Engine& net, Flows::Flow& flow, std::uint32_t por
     if (flow.parked_head != kNone && !flow.timed && !waits_for_room()) {
         flow.timed = true;
         const TimePs takes = net.plant().transmit_time(port, config_.mtu);
-        set_timer(net, flow.parked_head, std::max(flow.next_at, net.now() + takes),
-                  Timer::kSlowed);
+        set_timer(net, flow.parked_head, std::max(flow.next_at, net.now() + takes), Timer::kSlowed);
     }
 }
 

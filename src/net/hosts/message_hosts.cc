@@ -17,6 +17,9 @@ MessageHosts::MessageHosts(const MessageConfig& config) : config_(config) {
         roce_ = std::make_unique<RoceState>(*config_.roce);
         algorithm_ = config_.roce->algorithm;
         flows_ = algorithm_ == nullptr ? nullptr : std::make_unique<Flows>();
+        if (algorithm_ != nullptr && algorithm_->ack_every != 0) {
+            config_.ack_every = algorithm_->ack_every;
+        }
     }
 }
 
@@ -471,8 +474,8 @@ void MessageHosts::release(std::uint32_t index) {
 
 std::size_t MessageHosts::bytes() const {
     return records_.capacity() * sizeof(Record) + turns_.capacity() * sizeof(Turns) +
-           adapter_of_.capacity() * sizeof(std::uint32_t) + (roce_ == nullptr ? 0 : roce_->bytes()) +
-           (flows_ == nullptr ? 0 : flows_->bytes());
+           adapter_of_.capacity() * sizeof(std::uint32_t) +
+           (roce_ == nullptr ? 0 : roce_->bytes()) + (flows_ == nullptr ? 0 : flows_->bytes());
 }
 
 }  // namespace softib::net

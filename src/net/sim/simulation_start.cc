@@ -143,9 +143,8 @@ std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
     const std::uint8_t most = sm::data_vls_of(options.qos.max_op_vls);
     const std::uint8_t by_qos = std::min(most, kLanesOffered);
     const std::uint8_t offered = options.plant.data_vls != 0 ? options.plant.data_vls
-                                 : options.qos.on
-                                     ? by_qos
-                                     : std::min(std::max(kLanesOffered, levels), most);
+                                 : options.qos.on            ? by_qos
+                                                  : std::min(std::max(kLanesOffered, levels), most);
     std::vector<std::string> notes;
     std::vector<std::string> engines(topo::subnet_count(fabric), options.engine);
     auto routed =

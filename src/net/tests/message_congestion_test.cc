@@ -88,7 +88,8 @@ TEST(MessageCongestion, SwiftKeepsTheLinkFullAndTheQueueBelowThePauses) {
         EXPECT_EQ(star.simulation().unfinished(), 0U);
         EXPECT_EQ(star.simulation().stats().pauses, 0U);
         EXPECT_EQ(star.simulation().stats().notifications, 0U);
-        const TimePs least = link::transmit_time(4096 + kRoceHeaderBytes, 1280) * (32 * kMiB / 4096);
+        const TimePs least =
+            link::transmit_time(4096 + kRoceHeaderBytes, 1280) * (32 * kMiB / 4096);
         EXPECT_LT(static_cast<double>(star.last_delivered()), 1.02 * static_cast<double>(least));
     }
 }
@@ -100,8 +101,8 @@ TEST(MessageCongestion, SwiftsSendersShareFairly) {
         star.send({.from = from, .to = 0, .bytes = 4 * kMiB}, (from - 1) * 5'000'000);
     }
     star.run();
-    const auto [first, last] = std::ranges::minmax(
-        star.outcomes(), {}, &TestSimulation::Outcome::delivered_at);
+    const auto [first, last] =
+        std::ranges::minmax(star.outcomes(), {}, &TestSimulation::Outcome::delivered_at);
     EXPECT_GT(first.delivered_at * 10, last.delivered_at * 8);
 }
 

@@ -170,10 +170,19 @@ constexpr Patterns kMessages = Patterns::but({Pattern::kSharpAllReduce});
 constexpr Serves kEverywhere{};
 constexpr Serves kMessagesOnly{.kinds = kOfMessages};
 constexpr Serves kPacketsOnly{.kinds = kOfMessages, .models = kPackets};
-constexpr Serves kCongestionControl{.kinds = kOfMessages,
-                                    .models = kPackets,
-                                    .layers = kInfiniBand,
-                                    .instead = "take cc instead"};
+constexpr Serves kCongestionControl{
+    .kinds = kOfMessages, .models = kPackets, .layers = kInfiniBand, .instead = "take cc instead"};
+/// Serves of the key of ACKs, which an algorithm of congestion control may decide.
+constexpr Serves kOfAcks{.kinds = kOfMessages,
+                         .models = kPackets,
+                         .acts =
+                             [](const S& s, const W*) {
+                                 const link::CongestionAlgorithm* const algorithm =
+                                     s.roce.hosts.algorithm;
+                                 return s.fabric.link_layer == hca::LinkLayer::kInfiniBand ||
+                                        algorithm == nullptr || algorithm->ack_every == 0;
+                             },
+                         .acts_with = "a cc that leaves it open, as dcqcn"};
 /// Serves of keys of the contexts that an adapter holds.
 constexpr Serves kOfContexts{
     .kinds = kOfMessages,
@@ -269,7 +278,7 @@ const std::vector<ScenarioRule> kRules{
      kPacketsOnly},
     {{Section::kHosts, "ack_every", "N", "packets of a message that one ACK covers", "256"},
      count<[](S& s) -> auto& { return s.options.hosts.ack_every; }, 1>,
-     kPacketsOnly},
+     kOfAcks},
     {{Section::kHosts, "burst", "N", "packets of a message before it is another's turn", "8"},
      count<[](S& s) -> auto& { return s.options.hosts.burst_packets; }, 1, 255>,
      kPacketsOnly},

@@ -36,8 +36,9 @@ inline constexpr Serves kEthernet{
     .kinds = kOfMessages,
     .models = kPackets,
     .layers = {hca::LinkLayer::kEthernet},
-    .instead = "add --link-layer ethernet (in a file: link_layer = \"ethernet\" in [fabric]), or "
-               "--compare ib,roce"};
+    .instead =
+        "add --link-layer ethernet (in a file: link_layer = \"ethernet\" in [fabric]), or "
+        "--compare ib,roce"};
 
 /// Returns the rule of this name, or nullptr.
 template <typename Rule>

@@ -88,8 +88,8 @@ Result set_parameter(const CongestionParameter& parameter, link::CongestionRules
         field = *parsed;
         return {};
     };
-    if (const auto* const number = std::get_if<double& (*)(link::CongestionRules&)>(
-            &parameter.field)) {
+    if (const auto* const number =
+            std::get_if<double& (*)(link::CongestionRules&)>(&parameter.field)) {
         return store((*number)(rules), parameter.kind == Kind::kPart ? parse_part_above_zero(text)
                                                                      : parse_above_zero(text));
     }
@@ -139,11 +139,9 @@ std::vector<ScenarioRule> congestion_rules() {
     for (std::size_t i = 0; i < algorithms.size(); ++i) {
         Serves serves = kEthernet;
         serves.acts = kIsChosen[i];
-        serves.acts_with =
-            keep(fmt::format("cc = {}{}", algorithms[i].name,
-                             algorithms[i].notification_gap == nullptr
-                                 ? ""
-                                 : " and ecn that is not off"));
+        serves.acts_with = keep(fmt::format(
+            "cc = {}{}", algorithms[i].name,
+            algorithms[i].notification_gap == nullptr ? "" : " and ecn that is not off"));
         for (const CongestionParameter& parameter : algorithms[i].parameters) {
             rules.push_back(
                 {{kHosts, parameter.key, operand_of(parameter.kind),

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/link/congestion_algorithms.h"
 #include "core/link/rate.h"
 #include "spec/scenario/scenario.h"
 
@@ -166,11 +165,6 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
     experiment.options.hosts.seed = scenario.seed;
     if (scenario.fabric.link_layer == hca::LinkLayer::kEthernet) {
         experiment.options.roce = roce_options(scenario);
-        const link::CongestionAlgorithm* const algorithm = scenario.roce.hosts.algorithm;
-        if (algorithm != nullptr && algorithm->ack_every != 0 &&
-            !was_given(scenario, "ack_every")) {
-            experiment.options.hosts.ack_every = algorithm->ack_every;
-        }
     }
     if (scenario.context_cache != 0) {
         experiment.options.hosts.context_entries =

@@ -157,7 +157,6 @@ loss_recovery = "selective"
     EXPECT_EQ(roce.hosts.algorithm, link::find_congestion_algorithm("dcqcn"));
     EXPECT_EQ(roce.hosts.congestion.dcqcn.increase_period_ps, 100'000'000U);
     EXPECT_DOUBLE_EQ(roce.hosts.congestion.dcqcn.additive, 0.02);
-    EXPECT_EQ(made->options.hosts.ack_every, 256U);
     EXPECT_TRUE(roce.hosts.selective);
     EXPECT_EQ(roce.hosts.reorder_packets, 64U) << "sprayed packets overtake each other";
 }
@@ -173,7 +172,6 @@ TEST(Scenario, TheAlgorithmOfCongestionControlIsAKey) {
     EXPECT_EQ(made->options.roce->hosts.algorithm->title, "Swift");
     EXPECT_EQ(made->options.roce->hosts.congestion.swift.queueing_ps, 700'000U);
     EXPECT_DOUBLE_EQ(made->options.roce->hosts.congestion.swift.additive, 2);
-    EXPECT_EQ(made->options.hosts.ack_every, 1U) << "Swift measures each packet";
 }
 
 TEST(Scenario, AVariantHasTheKeysThatItsLinkLayerKnows) {
