@@ -39,8 +39,8 @@ ALLOWED = {
                   "net/engine"],
     "net/manage": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/agent",
                    "core/routing", "core/sm", "net/plant", "net/engine"],
-    "net/sim": ["core/base", "core/topo", "core/router", "core/routing", "net", "net/plant",
-                "net/engine", "net/hosts", "net/manage"],
+    "net/sim": ["core/base", "core/topo", "core/router", "core/routing", "core/sm", "net",
+                "net/plant", "net/engine", "net/hosts", "net/manage"],
     "net/tests": ["core/base", "core/wire", "core/link", "core/hca", "core/agent", "core/routing",
                   "net/plant", "net/engine", "net/hosts", "net/manage", "net/sim"],
     # Rates instead of packets.
