@@ -18,17 +18,18 @@ class Engine;
 /// type has the function that is named here.
 namespace hears {
 inline constexpr unsigned kNothingElse = 0;
-/// void copied(Engine&, const Packet&, std::uint32_t more): a switch has made `more` copies of a
+/// `void copied(Engine&, const Packet&, std::uint32_t more)`: a switch has made `more` copies of a
 /// packet with a tag.
 inline constexpr unsigned kCopied = 1U << 0;
-/// void dropped(Engine&, const Packet&, TimePs at): a packet with a tag was dropped at time `at`.
+/// `void dropped(Engine&, const Packet&, TimePs at)`: a packet with a tag was dropped at time `at`.
 inline constexpr unsigned kDropped = 1U << 1;
-/// void tapped(Engine&, std::uint32_t port, const Packet&): a packet with a tag came in at a tapped
-/// port.
+/// `void tapped(Engine&, std::uint32_t port, const Packet&)`: a packet with a tag came in at a
+/// tapped port.
 inline constexpr unsigned kTapped = 1U << 2;
-/// void refused(Engine&, std::uint32_t port, bool inbound, const Packet&): a guard drops a packet.
+/// `void refused(Engine&, std::uint32_t port, bool inbound, const Packet&)`: a guard drops a
+/// packet.
 inline constexpr unsigned kRefused = 1U << 3;
-/// void fetch(const Packet&) const: a packet will be delivered soon; prefetches memory.
+/// `void fetch(const Packet&) const`: a packet will be delivered soon; prefetches memory.
 inline constexpr unsigned kFetch = 1U << 4;
 }  // namespace hears
 

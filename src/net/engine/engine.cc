@@ -210,10 +210,10 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
         watch(port, tx);
     }
     if (to.head != kNone) {
-        queues_.line_up(plant_.lane_index(port, vl), to, index, input_of(packet), blocks);
+        queues_.line_up(plant_.lane_index(port, vl), to, index, packet, input_of(packet), blocks);
         return;  // A wake is scheduled, or a release of credits will schedule one.
     }
-    queues_.begin(to, index, blocks, units(now()));
+    queues_.begin(to, index, packet, blocks, units(now()));
     tx.waiting = static_cast<std::uint16_t>(tx.waiting | 1U << vl);
     if (tx.free_at > now()) {
         wake_at(port, tx, tx.free_at);

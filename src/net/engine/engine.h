@@ -56,7 +56,8 @@ class Engine {
     const Cables& cables() const { return cables_; }
     const Guards& guards() const { return guards_; }
     const Waits& waits() const { return waits_; }
-    const Ethernet* ethernet() const { return ethernet_.get(); }  ///< nullptr on InfiniBand.
+    /// Returns nullptr on InfiniBand.
+    const Ethernet* ethernet() const { return ethernet_.get(); }
     Border& border() { return border_; }
     Outbox& outbox() { return outbox_; }
     const EngineStats& stats() const { return stats_; }

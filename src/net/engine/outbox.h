@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the ends must hear of the event that was just handled. An engine fills it, and whoever
-// drives the engine (network.h) empties it after each event.
+// What the ends must hear of the event that was just handled. An engine fills it, and its
+// driver (network.h) empties it after each event.
 
 #include <cstdint>
 #include <vector>

@@ -37,9 +37,10 @@ class Queues {
     Packet& operator[](std::uint32_t index) { return packets_[index]; }
     const Packet& operator[](std::uint32_t index) const { return packets_[index]; }
 
-    /// Begins a queue that is empty with a packet. `at_units`: the present time.
-    void begin(Lane& to, std::uint32_t index, std::uint16_t blocks, std::uint32_t at_units) {
-        Packet& packet = packets_[index];
+    /// Begins a queue that is empty with a packet, whose number is `index`. `at_units`: the present
+    /// time.
+    void begin(Lane& to, std::uint32_t index, Packet& packet, std::uint16_t blocks,
+               std::uint32_t at_units) {
         packet.next = kNone;
         packet.round_or_copies = static_cast<std::uint16_t>(at_units / kRound * kRound);
         to.head = index;
@@ -50,9 +51,8 @@ class Queues {
     }
     /// Puts a packet into a queue that is not empty, behind all packets of its round. `lane`:
     /// number of the queue; `input`: by which the packet came.
-    void line_up(std::size_t lane, Lane& to, std::uint32_t index, std::uint32_t input,
-                 std::uint16_t blocks) {
-        Packet& packet = packets_[index];
+    void line_up(std::size_t lane, Lane& to, std::uint32_t index, Packet& packet,
+                 std::uint32_t input, std::uint16_t blocks) {
         const std::uint16_t round = turn(lane, to, packet, input);
         std::uint32_t* ends = round_ends_.data() + lane * kRoundsOpen;
         const auto end_of = [&](std::uint16_t round_number) -> std::uint32_t& {

@@ -16,9 +16,9 @@ struct OneLane {
         const std::uint32_t index = queues.packets().make({.bytes = bytes});
         const std::uint16_t blocks = link::blocks_of(bytes);
         if (lane.head == kNone) {
-            queues.begin(lane, index, blocks, 100);
+            queues.begin(lane, index, queues[index], blocks, 100);
         } else {
-            queues.line_up(0, lane, index, input, blocks);
+            queues.line_up(0, lane, index, queues[index], input, blocks);
         }
         return index;
     }
