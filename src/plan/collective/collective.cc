@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/nearest.h"
+#include "plan/collective/algorithms.h"
 
 namespace softib::plan {
 
@@ -18,18 +19,6 @@ constexpr std::array<std::pair<Op, const char*>, kOps.size()> kOpNames{
      {Op::kBroadcast, "broadcast"},
      {Op::kAllToAll, "all-to-all"},
      {Op::kSendRecv, "send-recv"}}};
-
-constexpr std::array<std::pair<Algorithm, const char*>, kAlgorithms.size()> kAlgorithmNames{
-    {{Algorithm::kTree, "tree"},
-     {Algorithm::kRing, "ring"},
-     {Algorithm::kSharp, "sharp"},
-     {Algorithm::kSharpChain, "sharp-chain"},
-     {Algorithm::kNvls, "nvls"},
-     {Algorithm::kNvlsTree, "nvls-tree"},
-     {Algorithm::kPat, "pat"},
-     {Algorithm::kRecursive, "recursive"},
-     {Algorithm::kHierarchical, "hierarchical"},
-     {Algorithm::kDirect, "direct"}}};
 
 constexpr std::array<std::pair<Protocol, const char*>, kProtocols.size()> kProtocolNames{
     {{Protocol::kLl, "LL"}, {Protocol::kLl128, "LL128"}, {Protocol::kSimple, "Simple"}}};
@@ -59,7 +48,7 @@ const char* to_string(Op op) {
     return name_in(kOpNames, op);
 }
 const char* to_string(Algorithm algorithm) {
-    return name_in(kAlgorithmNames, algorithm);
+    return row_of(algorithm).name;
 }
 const char* to_string(Protocol protocol) {
     return name_in(kProtocolNames, protocol);
@@ -69,34 +58,22 @@ std::expected<Op, std::string> parse_op(std::string_view text) {
     return find_word(kOpNames, "operation", text);
 }
 std::expected<Algorithm, std::string> parse_algorithm(std::string_view text) {
-    // What NCCL calls NVLS needs SHARP between domains.
-    return find_word(kAlgorithmNames, "algorithm", text == "nvls-sharp" ? "nvls" : text);
+    std::vector<std::string_view> all;
+    for (const AlgorithmRow& row : algorithm_rows()) {
+        // What NCCL calls NVLS needs SHARP between domains.
+        if (text == row.name || (text == "nvls-sharp" && row.algorithm == Algorithm::kNvls)) {
+            return row.algorithm;
+        }
+        all.emplace_back(row.name);
+    }
+    return std::unexpected(unknown_name("algorithm", text, all));
 }
 std::expected<Protocol, std::string> parse_protocol(std::string_view text) {
     return find_word(kProtocolNames, "protocol", text);
 }
 
 bool computes(Algorithm algorithm, Op op) {
-    const bool halves = op == Op::kAllGather || op == Op::kReduceScatter;
-    switch (algorithm) {
-        case Algorithm::kRing:
-            return op != Op::kAllToAll && op != Op::kSendRecv;
-        case Algorithm::kTree:
-            return op == Op::kAllReduce || op == Op::kBroadcast;
-        case Algorithm::kPat:
-            return halves;
-        case Algorithm::kNvlsTree:
-        case Algorithm::kSharpChain:
-            return op == Op::kAllReduce;
-        case Algorithm::kNvls:
-        case Algorithm::kSharp:
-        case Algorithm::kRecursive:
-        case Algorithm::kHierarchical:
-            return op == Op::kAllReduce || halves;
-        case Algorithm::kDirect:
-            break;
-    }
-    return op == Op::kAllToAll || op == Op::kSendRecv;
+    return (row_of(algorithm).operations & bit_of(op)) != 0;
 }
 
 std::vector<Algorithm> algorithms_of(Op op) {

@@ -25,17 +25,18 @@ inline constexpr std::array kOps{Op::kAllReduce, Op::kAllGather, Op::kReduceScat
                                  Op::kBroadcast, Op::kAllToAll,  Op::kSendRecv};
 
 enum class Algorithm : std::uint8_t {
-    kTree,          ///< NCCL's double binary tree over nodes, with a chain inside each node.
     kRing,          ///< A flat ring over all GPUs.
-    kSharp,         ///< Switches reduce (SHARP); NCCL's CollNetDirect.
-    kSharpChain,    ///< Switches reduce, with a chain inside nodes; NCCL's CollNetChain.
-    kNvls,          ///< NVSwitches reduce inside a domain, InfiniBand switches between domains.
-    kNvlsTree,      ///< NVSwitches reduce inside a domain, double binary trees join domains.
-    kPat,           ///< Parallel aggregated trees: all-gather and reduce-scatter in log steps.
+    kTree,          ///< NCCL's double binary tree over nodes, with a chain inside each node.
     kRecursive,     ///< Recursive halving and doubling over nodes, NVLink inside nodes.
     kHierarchical,  ///< NVLink inside nodes, and rings over nodes with one rail for each GPU.
+    kPat,           ///< Parallel aggregated trees: all-gather and reduce-scatter in log steps.
+    kNvls,          ///< NVSwitches reduce inside a domain, InfiniBand switches between domains.
+    kNvlsTree,      ///< NVSwitches reduce inside a domain, double binary trees join domains.
+    kSharp,         ///< Switches reduce (SHARP); NCCL's CollNetDirect.
+    kSharpChain,    ///< Switches reduce, with a chain inside nodes; NCCL's CollNetChain.
     kDirect,        ///< Each rank sends directly to the rank that its data are for.
 };
+/// Each has a row in algorithms.cc, in this order.
 inline constexpr std::array kAlgorithms{
     Algorithm::kRing,       Algorithm::kTree,  Algorithm::kRecursive, Algorithm::kHierarchical,
     Algorithm::kPat,        Algorithm::kNvls,  Algorithm::kNvlsTree,  Algorithm::kSharp,

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "plan/collective/algorithms.h"
+#include "plan/collective/host_parts.h"
+
 namespace softib::plan {
 
 namespace {
@@ -88,51 +91,74 @@ std::expected<void, std::string> CollectiveModel::start_collnet() {
     return {};
 }
 
+bool CollectiveModel::aggregates(const AlgorithmRow& row) const {
+    return row.between == nullptr && (row.only_joins || layout().domains() > 1);
+}
+
 /// Returns why no cluster of this kind computes the operation by this algorithm.
-std::optional<std::string> CollectiveModel::find_refusal(Op op, Algorithm algorithm) const {
-    if (!computes(algorithm, op)) {
-        return fmt::format("{} is no algorithm for {}", to_string(algorithm), to_string(op));
+std::optional<std::string> CollectiveModel::find_refusal(Op op, const AlgorithmRow& row) const {
+    if ((row.operations & bit_of(op)) == 0) {
+        return fmt::format("{} is no algorithm for {}", row.name, to_string(op));
     }
     if (stack_ == Stack::kHost) {
         return {};
     }
-    const bool nvls = algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree;
-    if (nvls && !nccl_.comm().nvls) {
+    if (row.needs_nvls && !nccl_.comm().nvls) {
         return "the GPUs' NVSwitches do not add up: take ring or tree";
     }
-    if (algorithm == Algorithm::kNvlsTree && layout().domains() < 2) {
-        return "nvls-tree joins domains, and this is one: take nvls";
+    if (row.only_joins && layout().domains() < 2) {
+        return fmt::format("{} joins domains, and this is one: take nvls or ring", row.name);
     }
-    if (algorithm == Algorithm::kNvls && layout().domains() > 1 && !cluster_.fabric.sharp) {
-        return "nvls needs switches that aggregate between domains: take nvls-tree, or set sharp "
-               "in the cluster's fabric";
+    if (row.needs_nvls && aggregates(row) && !cluster_.fabric.sharp) {
+        return fmt::format(
+            "{} needs switches that aggregate between domains: take nvls-tree, or set sharp in the "
+            "cluster's fabric",
+            row.name);
     }
     return {};
 }
 
-nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes) const {
-    return nccl_.choose(op, bytes);
+nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes,
+                                     std::optional<Protocol> protocol) const {
+    return nccl_.choose(op, bytes, protocol);
 }
 
-std::expected<Parts, std::string> CollectiveModel::parts_of(Op op, Algorithm algorithm,
+std::expected<Parts, std::string> CollectiveModel::parts_of(Op op, const AlgorithmRow& row,
                                                             Protocol protocol,
                                                             std::uint64_t bytes) {
     if (stack_ == Stack::kHost) {
-        return on_hosts(op, algorithm, bytes);
+        return on_hosts(op, row, bytes);
     }
-    if (algorithm == Algorithm::kSharp || algorithm == Algorithm::kSharpChain ||
-        (algorithm == Algorithm::kNvls && layout().domains() > 1)) {
-        return sharp(op, algorithm, bytes);
+    if (aggregates(row)) {
+        return sharp(op, row, bytes);
     }
-    return nccl_.parts(op, algorithm, protocol, bytes);
+    return nccl_.parts(op, row, protocol, bytes);
+}
+
+std::expected<Parts, std::string> CollectiveModel::on_hosts(Op op, const AlgorithmRow& row,
+                                                            std::uint64_t bytes) {
+    if (row.hosts_aggregate) {
+        return sharp_on_hosts(bytes);
+    }
+    if (row.on_hosts == nullptr) {
+        std::string others;
+        for (const AlgorithmRow& each : algorithm_rows()) {
+            if (each.on_hosts != nullptr || each.hosts_aggregate) {
+                others += fmt::format("{}{}", others.empty() ? "" : ", ", each.name);
+            }
+        }
+        return std::unexpected(
+            fmt::format("{} needs GPUs: on hosts take one of {}", row.name, others));
+    }
+    return row.on_hosts({layout(), host_round_us(step_us_), leaf_us_}, op, bytes);
 }
 
 std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std::size_t round,
-                                                         Op op, Algorithm algorithm,
+                                                         Op op, const AlgorithmRow& row,
                                                          Protocol protocol) {
     const Flows& flows = parts.rounds[round];
     const std::uint64_t longest = longest_of(flows);
-    const auto key = std::tuple(op, algorithm, protocol, round);
+    const auto key = std::tuple(op, &row, protocol, round);
     if (const auto known = known_.find(key);
         known != known_.end() && (known->second.bytes <= longest ||
                                   (known->second.played.by_rates && longest >= kLongFlow))) {
@@ -150,19 +176,30 @@ std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std
 std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algorithm,
                                                          std::uint64_t bytes,
                                                          std::optional<Protocol> wanted) {
-    if (const auto refusal = find_refusal(op, algorithm)) {
+    return time(op, row_of(algorithm), bytes, wanted);
+}
+
+std::expected<Timing, std::string> CollectiveModel::time(Op op, const AlgorithmRow& row,
+                                                         std::uint64_t bytes,
+                                                         std::optional<Protocol> wanted) {
+    if (const auto refusal = find_refusal(op, row)) {
         return std::unexpected(*refusal);
+    }
+    if (wanted && *wanted != Protocol::kSimple && !row.has_protocols) {
+        return std::unexpected(fmt::format("{} has the protocol Simple alone", row.name));
     }
     bytes = std::max<std::uint64_t>(bytes, 1);
     Timing timing;
-    timing.protocol = wanted.value_or(nccl::choose_protocol(nccl_.comm(), op, algorithm, bytes));
-    const auto parts = parts_of(op, algorithm, timing.protocol, bytes);
+    timing.protocol = wanted.value_or(
+        row.tuning == nullptr ? Protocol::kSimple
+                              : nccl::choose_protocol(nccl_.comm(), op, row.algorithm, bytes));
+    const auto parts = parts_of(op, row, timing.protocol, bytes);
     if (!parts) {
         return std::unexpected(parts.error());
     }
     double latency_us = 0;
     for (std::size_t round = 0; round < parts->rounds.size(); ++round) {
-        const auto played = play(*parts, round, op, algorithm, timing.protocol);
+        const auto played = play(*parts, round, op, row, timing.protocol);
         if (!played) {
             return std::unexpected(played.error());
         }
@@ -189,13 +226,18 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
     return timing;
 }
 
+std::uint32_t CollectiveModel::far_node() const {
+    const std::uint32_t domains = cluster_.nodes() / cluster_.domain_nodes();
+    return std::max(domains / 2, 1U) * cluster_.domain_nodes();
+}
+
 std::expected<double, std::string> CollectiveModel::send_between_nodes(std::uint64_t bytes,
                                                                        std::uint32_t rails) {
     Flows flows;
     const std::uint32_t nics = cluster_.nics_per_node();
-    const std::uint32_t other = nics * cluster_.domain_nodes();
+    const std::uint32_t far = far_node() * nics;
     for (std::uint32_t rail = 0; rail < std::min(rails, nics); ++rail) {
-        flows.push_back({rail, other + rail, std::max<std::uint64_t>(bytes / rails, 1), 0});
+        flows.push_back({rail, far + rail, std::max<std::uint64_t>(bytes / rails, 1), 0});
     }
     const auto played = stage_->play(flows);
     if (!played) {

@@ -32,6 +32,8 @@
 
 namespace softib::plan {
 
+struct AlgorithmRow;
+
 enum class Stack : std::uint8_t {
     kNccl,
     kHost,  ///< An MPI with one rank on each node, on the node's first NIC, without GPUs.
@@ -88,27 +90,35 @@ class CollectiveModel {
     /// this algorithm and size.
     std::expected<Timing, std::string> time(Op op, Algorithm algorithm, std::uint64_t bytes,
                                             std::optional<Protocol> protocol = {});
-    /// Returns the microseconds that a transfer takes from the first node to the first one outside
-    /// of its NVLink domain, with the same part on each of the first `rails` NICs and without NCCL.
+    std::expected<Timing, std::string> time(Op op, const AlgorithmRow& row, std::uint64_t bytes,
+                                            std::optional<Protocol> protocol = {});
+    /// Returns the number of a node in the middle of the cluster, in another NVLink domain than the
+    /// first node.
+    std::uint32_t far_node() const;
+    /// Returns the microseconds that a transfer takes from the first node to far_node(), with the
+    /// same part on each of the first `rails` NICs and without NCCL.
     std::expected<double, std::string> send_between_nodes(std::uint64_t bytes, std::uint32_t rails);
     /// Returns the GB/s that each NIC has when every domain sends to the one that is half the
     /// number of domains further on, so that all traffic crosses the middle of the fabric.
     std::expected<double, std::string> across_halves(std::uint64_t bytes);
     /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
     /// has no algorithms for.
-    nccl::Choice choose(Op op, std::uint64_t bytes) const;
+    nccl::Choice choose(Op op, std::uint64_t bytes, std::optional<Protocol> protocol = {}) const;
 
   private:
     CollectiveModel(const Cluster& cluster, const CollectiveOptions& options);
     std::expected<void, std::string> start_collnet();
-    std::optional<std::string> find_refusal(Op op, Algorithm algorithm) const;
-    std::expected<Parts, std::string> parts_of(Op op, Algorithm algorithm, Protocol protocol,
+    std::optional<std::string> find_refusal(Op op, const AlgorithmRow& row) const;
+    /// Returns whether switches between domains aggregate in this algorithm.
+    bool aggregates(const AlgorithmRow& row) const;
+    std::expected<Parts, std::string> parts_of(Op op, const AlgorithmRow& row, Protocol protocol,
                                                std::uint64_t bytes);
-    std::expected<Parts, std::string> sharp(Op op, Algorithm algorithm, std::uint64_t bytes);
-    std::expected<Parts, std::string> on_hosts(Op op, Algorithm algorithm, std::uint64_t bytes);
+    std::expected<Parts, std::string> sharp(Op op, const AlgorithmRow& row, std::uint64_t bytes);
+    std::expected<Parts, std::string> on_hosts(Op op, const AlgorithmRow& row, std::uint64_t bytes);
+    std::expected<Parts, std::string> sharp_on_hosts(std::uint64_t bytes);
     std::expected<std::uint32_t, std::string> sharp_levels();
     std::expected<Played, std::string> play(const Parts& parts, std::size_t round, Op op,
-                                            Algorithm algorithm, Protocol protocol);
+                                            const AlgorithmRow& row, Protocol protocol);
 
     Cluster cluster_;
     NcclParts nccl_;
@@ -127,7 +137,7 @@ class CollectiveModel {
         Played played = {};
     };
     /// Sets that were played, by operation, algorithm, protocol and round.
-    std::map<std::tuple<Op, Algorithm, Protocol, std::size_t>, Known> known_ = {};
+    std::map<std::tuple<Op, const AlgorithmRow*, Protocol, std::size_t>, Known> known_ = {};
 };
 
 }  // namespace softib::plan

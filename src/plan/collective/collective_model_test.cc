@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "plan/cluster/presets.h"
+#include "plan/collective/algorithms.h"
+#include "plan/collective/evidence.h"
 #include "plan/validation.h"
 
 namespace softib::plan {
@@ -147,6 +149,40 @@ TEST(CollectiveModel, EveryStepOfAnMpiHasItsSoftware) {
                         timing_of(*plain, Op::kAllGather, algorithm, 64).us,
                     0.5 * steps, 1e-9);
     }
+}
+
+/// Every domain but the first sends its bytes to the first, and gets the sum from it.
+Parts star_parts(const NcclGroup& group, Op, Protocol, std::uint64_t bytes) {
+    Parts parts{.software_us = 1};
+    for (const bool back : {false, true}) {
+        Flows& round = parts.rounds.emplace_back();
+        for (std::uint32_t p = 1; p < group.layout.domains(); ++p) {
+            const std::uint32_t far = group.layout.end(p, 0);
+            const std::uint32_t hub = group.layout.end(0, 0);
+            round.push_back(back ? NicFlow{hub, far, bytes, 0} : NicFlow{far, hub, bytes, 0});
+        }
+    }
+    return parts;
+}
+
+/// The row names all that an algorithm needs: its functions, and nothing else, make it work.
+TEST(CollectiveModel, ARowAloneMakesAnAlgorithm) {
+    const AlgorithmRow star{.algorithm = Algorithm::kDirect,
+                            .name = "star",
+                            .operations = bit_of(Op::kAllReduce),
+                            .between = star_parts};
+    const Cluster cluster = nodes_of_eight(4);
+    const auto model = model_of(cluster);
+    const auto timing = model->time(Op::kAllReduce, star, 1 << 30);
+    ASSERT_TRUE(timing) << timing.error();
+    // Three domains send to the hub's one NIC, which then sends to three.
+    const double us = 2 * 3 * double{1 << 30} / (cluster.nic_bytes_per_s() * kGpuMemoryShare) * 1e6;
+    EXPECT_NEAR(timing->us, us, 0.01 * us);
+    EXPECT_EQ(model->time(Op::kAllGather, star, 8).error(), "star is no algorithm for all-gather");
+    CollectiveOptions hosts;
+    hosts.stack = Stack::kHost;
+    EXPECT_EQ(model_of(cluster, hosts)->time(Op::kAllReduce, star, 8).error(),
+              "star needs GPUs: on hosts take one of ring, tree, recursive, pat, sharp, direct");
 }
 
 /// A cluster of the table below: the first nodes of a preset.
@@ -351,6 +387,37 @@ TEST(Validation, RowsHoldUnlessTheyAreKnownMisses) {
             << ", ours " << ours << " (" << 100 * error_of(row, ours) << " %)";
         EXPECT_FALSE(row.source.empty()) << row.id;
         EXPECT_FALSE((row.known_miss || row.fitted) && row.note.empty()) << row.id;
+    }
+}
+
+TEST(Evidence, EveryRowThatItNamesExists) {
+    const std::vector<ValidationRow> rows = fabric_rows();
+    for (const Evidence& each : all_evidence()) {
+        EXPECT_NE(std::ranges::find(rows, each.id, &ValidationRow::id), rows.end()) << each.id;
+        EXPECT_TRUE(computes(each.algorithm, each.op)) << each.id;
+    }
+}
+
+TEST(Evidence, AnAnswerNamesItsRowsOrSaysThatThereAreNone) {
+    Question ring{.domains = 4, .bytes = 1 << 30};
+    EXPECT_TRUE(show_evidence({{ring}}).contains("B50")) << show_evidence({{ring}});
+    EXPECT_FALSE(show_evidence({{ring}}).contains("beyond"));
+    ring.domains = 1000;
+    EXPECT_TRUE(show_evidence({{ring}}).contains("beyond these are not validated"));
+    const Question pat{.op = Op::kAllGather, .algorithm = Algorithm::kPat, .domains = 4};
+    EXPECT_EQ(show_evidence({{pat}}), "all-gather by pat: no published measurement validates it");
+    ring.domains = 1;
+    EXPECT_TRUE(nearest_rows(ring).empty()) << "no row has one node";
+}
+
+TEST(CollectiveModel, AProtocolThatAnAlgorithmLacksIsRefused) {
+    const auto model = model_of(nodes_of_eight(4));
+    EXPECT_EQ(model->time(Op::kAllReduce, Algorithm::kNvlsTree, 8, Protocol::kLl).error(),
+              "nvls-tree has the protocol Simple alone");
+    for (std::uint64_t bytes = 8; bytes <= 16ULL << 30; bytes *= 2) {
+        const nccl::Choice choice = model->choose(Op::kAllReduce, bytes, Protocol::kLl);
+        EXPECT_EQ(choice.protocol, Protocol::kLl);
+        EXPECT_TRUE(model->time(Op::kAllReduce, choice.algorithm, bytes, Protocol::kLl));
     }
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parts of the operations of an MPI with one rank on each node: rounds, one after the other.
-#include <fmt/format.h>
+#include "plan/collective/host_parts.h"
 
 #include <algorithm>
 #include <bit>
 #include <iterator>
-
-#include "plan/collective/collective_model.h"
+#include <utility>
 
 namespace softib::plan {
 
@@ -23,66 +21,60 @@ std::uint64_t ring_block(std::uint64_t bytes, std::uint32_t ranks) {
 
 }  // namespace
 
-std::expected<Parts, std::string> CollectiveModel::on_hosts(Op op, Algorithm algorithm,
-                                                            std::uint64_t bytes) {
-    Parts parts;
-    parts.round_us = kHostUs + step_us_;
-    const std::uint32_t count = ranks();
-    switch (algorithm) {
-        case Algorithm::kRing:
-            // All steps have the same traffic, so one is played and its time repeated.
-            parts.rounds.push_back(
-                ring_flows(layout(), 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
-            parts.repeats = (op == Op::kAllReduce ? 2.0 : 1.0) * (count - 1);
-            return parts;
-        case Algorithm::kRecursive:
-            if (op == Op::kAllReduce && bytes <= 4096) {
-                // Short vectors are exchanged whole in each round.
-                for (Flows& round : doubling_rounds(layout(), bytes)) {
-                    std::ranges::for_each(round, [bytes](NicFlow& flow) { flow.bytes = bytes; });
-                    parts.rounds.push_back(std::move(round));
-                }
-                return parts;
-            }
-            if (op != Op::kAllGather) {
-                parts.rounds = halving_rounds(layout(), bytes);
-            }
-            if (op != Op::kReduceScatter) {
-                std::ranges::move(doubling_rounds(layout(), bytes),
-                                  std::back_inserter(parts.rounds));
-            }
-            return parts;
-        case Algorithm::kTree:
-            parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(layout(), 1, bytes)
-                                                        : tree_flows(layout(), 1, bytes));
-            parts.software_us = (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
-                                (kHostUs + step_us_ + leaf_us_);
-            return parts;
-        case Algorithm::kPat:
-            parts.rounds = pat_rounds(layout(), bytes);
-            return parts;
-        case Algorithm::kDirect:
-            parts.rounds.push_back(op == Op::kAllToAll
-                                       ? all_to_all_flows(layout(), ring_block(bytes, count))
-                                       : send_recv_flows(layout(), bytes));
-            return parts;
-        case Algorithm::kSharp: {
-            const auto levels = sharp_levels();
-            if (!levels) {
-                return std::unexpected(levels.error());
-            }
-            const SharpTimes times =
-                sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
-            const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
-            parts.streamed_us =
-                streams ? sharp_us(times, *levels, bytes) : llt_us(times, *levels, bytes);
-            return parts;
+double host_round_us(double step_us) {
+    return kHostUs + step_us;
+}
+
+Parts ring_on_hosts(const HostGroup& group, Op op, std::uint64_t bytes) {
+    Parts parts{.round_us = group.round_us};
+    const std::uint32_t count = group.layout.ranks();
+    // All steps have the same traffic, so one is played and its time repeated.
+    parts.rounds.push_back(
+        ring_flows(group.layout, 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
+    parts.repeats = (op == Op::kAllReduce ? 2.0 : 1.0) * (count - 1);
+    return parts;
+}
+
+Parts recursive_on_hosts(const HostGroup& group, Op op, std::uint64_t bytes) {
+    Parts parts{.round_us = group.round_us};
+    if (op == Op::kAllReduce && bytes <= 4096) {
+        // Short vectors are exchanged whole in each round.
+        for (Flows& round : doubling_rounds(group.layout, bytes)) {
+            std::ranges::for_each(round, [bytes](NicFlow& flow) { flow.bytes = bytes; });
+            parts.rounds.push_back(std::move(round));
         }
-        default:
-            return std::unexpected(fmt::format(
-                "{} needs GPUs: on hosts take ring, tree, recursive, pat, direct or sharp",
-                to_string(algorithm)));
+        return parts;
     }
+    if (op != Op::kAllGather) {
+        parts.rounds = halving_rounds(group.layout, bytes);
+    }
+    if (op != Op::kReduceScatter) {
+        std::ranges::move(doubling_rounds(group.layout, bytes), std::back_inserter(parts.rounds));
+    }
+    return parts;
+}
+
+Parts tree_on_hosts(const HostGroup& group, Op op, std::uint64_t bytes) {
+    Parts parts{.round_us = group.round_us};
+    const std::uint32_t count = group.layout.ranks();
+    parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(group.layout, 1, bytes)
+                                                : tree_flows(group.layout, 1, bytes));
+    parts.software_us = (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
+                        (group.round_us + group.leaf_us);
+    return parts;
+}
+
+Parts pat_on_hosts(const HostGroup& group, Op, std::uint64_t bytes) {
+    return {.rounds = pat_rounds(group.layout, bytes), .round_us = group.round_us};
+}
+
+Parts direct_on_hosts(const HostGroup& group, Op op, std::uint64_t bytes) {
+    Parts parts{.round_us = group.round_us};
+    parts.rounds.push_back(
+        op == Op::kAllToAll
+            ? all_to_all_flows(group.layout, ring_block(bytes, group.layout.ranks()))
+            : send_recv_flows(group.layout, bytes));
+    return parts;
 }
 
 }  // namespace softib::plan

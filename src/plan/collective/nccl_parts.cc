@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 
+#include "plan/collective/algorithms.h"
 #include "plan/collective/collective_model.h"
 
 namespace softib::plan {
@@ -64,25 +65,34 @@ double nvlink_rate(const Cluster& cluster) {
 
 NcclParts::NcclParts(const Cluster& cluster, Layout layout, const nccl::Communicator& comm,
                      std::uint32_t channels)
-    : cluster_(cluster),
-      layout_(std::move(layout)),
-      comm_(comm),
-      channels_(channels != 0 ? channels : 2 * layout_.nics_per_domain()),
-      channels_given_(channels != 0) {}
+    : group_{.cluster = cluster,
+             .layout = std::move(layout),
+             .comm = comm,
+             .channels = channels,
+             .channels_given = channels != 0} {
+    if (channels == 0) {
+        group_.channels = 2 * group_.layout.nics_per_domain();
+    }
+}
 
-nccl::Choice NcclParts::choose(Op op, std::uint64_t bytes) const {
-    const auto chosen = nccl::choose(comm_, op, bytes);
+nccl::Choice NcclParts::choose(Op op, std::uint64_t bytes, std::optional<Protocol> protocol) const {
+    const auto chosen = nccl::choose(group_.comm, op, bytes, {}, protocol);
     return chosen.value_or(
         nccl::Choice{computes(Algorithm::kDirect, op) ? Algorithm::kDirect : Algorithm::kRing,
                      Protocol::kSimple, 0});
 }
 
 Parts NcclParts::parts(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
-    if (layout_.domains() < 2) {
-        return inside(op, algorithm, protocol, static_cast<double>(bytes));
+    return parts(op, row_of(algorithm), protocol, bytes);
+}
+
+Parts NcclParts::parts(Op op, const AlgorithmRow& row, Protocol protocol,
+                       std::uint64_t bytes) const {
+    if (group_.layout.domains() < 2) {
+        return inside(op, row, protocol, static_cast<double>(bytes));
     }
-    Parts parts = between(op, algorithm, protocol, bytes);
-    const double slower = nccl::size_factor(comm_, op, algorithm, protocol, bytes);
+    Parts parts = row.between(group_, op, protocol, bytes);
+    const double slower = nccl::size_factor(group_.comm, op, row.tuning, protocol, bytes);
     parts.fabric_us_min = std::max(parts.fabric_us_min, gpu_memory_us(parts.rounds)) / slower;
     parts.nvlink_us /= slower;
     return parts;
@@ -92,7 +102,7 @@ Parts NcclParts::parts(Op op, Algorithm algorithm, Protocol protocol, std::uint6
 /// all that they receive to it.
 double NcclParts::gpu_memory_us(const std::vector<Flows>& rounds) const {
     std::uint64_t bytes = 0;
-    const std::size_t nics = std::size_t{cluster_.nodes()} * cluster_.nics_per_node();
+    const std::size_t nics = std::size_t{group_.cluster.nodes()} * group_.cluster.nics_per_node();
     for (const Flows& round : rounds) {
         std::vector<std::uint64_t> out(nics);
         std::vector<std::uint64_t> in(nics);
@@ -104,178 +114,177 @@ double NcclParts::gpu_memory_us(const std::vector<Flows>& rounds) const {
         }
         bytes += most;
     }
-    return static_cast<double>(bytes) / (cluster_.nic_bytes_per_s() * kGpuMemoryShare) * kUsPerS;
-}
-
-/// Returns the parts of an operation on several NVLink domains.
-Parts NcclParts::between(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
-    switch (algorithm) {
-        case Algorithm::kRing:
-            return ring(op, protocol, bytes);
-        case Algorithm::kTree:
-        case Algorithm::kNvlsTree:
-            return tree(op, algorithm, protocol, bytes);
-        case Algorithm::kHierarchical:
-            return levels(op, protocol, bytes);
-        case Algorithm::kRecursive:
-            return recursive(op, protocol, bytes);
-        case Algorithm::kPat:
-            return pat(op, bytes);
-        default:
-            return direct(op, bytes);
-    }
+    return static_cast<double>(bytes) / (group_.cluster.nic_bytes_per_s() * kGpuMemoryShare) *
+           kUsPerS;
 }
 
 /// Returns the parts of an operation within one NVLink domain.
-Parts NcclParts::inside(Op op, Algorithm algorithm, Protocol protocol, double bytes) const {
+Parts NcclParts::inside(Op op, const AlgorithmRow& row, Protocol protocol, double bytes) const {
     Parts parts;
-    const double ranks = comm_.ranks;
-    const bool nvls = algorithm == Algorithm::kNvls || algorithm == Algorithm::kHierarchical;
-    const Algorithm by = nvls && comm_.nvls              ? Algorithm::kNvls
-                         : algorithm == Algorithm::kTree ? Algorithm::kTree
-                                                         : Algorithm::kRing;
-    const nccl::Estimate nccl = nccl::estimate(comm_, op, by, protocol);
+    const double ranks = group_.comm.ranks;
+    const Algorithm inner = row.inside;
+    const Algorithm by = inner == Algorithm::kNvls && !group_.comm.nvls ? Algorithm::kRing : inner;
+    const nccl::Estimate nccl = nccl::estimate(group_.comm, op, by, protocol);
     if (nccl.algbw > 0) {
         parts.software_us = nccl.latency_us;
     } else {
-        parts.software_us = nccl::latency_us(comm_, Op::kAllGather, Algorithm::kRing, protocol, 1);
+        parts.software_us =
+            nccl::latency_us(group_.comm, Op::kAllGather, Algorithm::kRing, protocol, 1);
     }
     const double moved = op == Op::kAllToAll   ? (ranks - 1) / ranks
                          : op == Op::kSendRecv ? 1
                                                : ring_factor(op, ranks);
-    parts.nvlink_us = nvlink_us(cluster_, bytes * moved * wire_bytes(protocol));
+    parts.nvlink_us = nvlink_us(group_.cluster, bytes * moved * wire_bytes(protocol));
     if (by == Algorithm::kNvls && nccl.algbw > 0) {
-        parts.nvlink_us = bytes / (nccl::nvls_limit(comm_, op) * 1e3);
+        parts.nvlink_us = bytes / (nccl::nvls_limit(group_.comm, op) * 1e3);
     } else if (nccl.algbw > 0 && (by == Algorithm::kTree || protocol != Protocol::kSimple)) {
         // NCCL's kernels have limits: rings with Simple alone reach the rate of the links.
-        parts.nvlink_us =
-            std::max(parts.nvlink_us, bytes / (nccl.algbw * 1e3)) /
-            nccl::size_factor(comm_, op, by, protocol, static_cast<std::uint64_t>(bytes));
+        parts.nvlink_us = std::max(parts.nvlink_us, bytes / (nccl.algbw * 1e3)) /
+                          nccl::size_factor(group_.comm, op, row_of(by).tuning, protocol,
+                                            static_cast<std::uint64_t>(bytes));
     }
     return parts;
 }
 
-Parts NcclParts::ring(Op op, Protocol protocol, std::uint64_t bytes) const {
+Parts ring_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes) {
     Parts parts;
-    const double factor = ring_factor(op, layout_.ranks()) * wire_bytes(protocol);
-    parts.software_us = nccl::latency_us(comm_, op, Algorithm::kRing, protocol, bytes);
-    parts.rounds.push_back(ring_flows(layout_, channels_, scaled_bytes(bytes, factor / channels_)));
+    const double factor = ring_factor(op, group.layout.ranks()) * wire_bytes(protocol);
+    parts.software_us = nccl::latency_us(group.comm, op, Algorithm::kRing, protocol, bytes);
+    parts.rounds.push_back(
+        ring_flows(group.layout, group.channels, scaled_bytes(bytes, factor / group.channels)));
     parts.flow_bytes_per_s = kChannelBytesPerS;
-    const double gpus = layout_.gpus_per_domain();
-    parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * factor * (gpus - 1) / gpus);
+    const double gpus = group.layout.gpus_per_domain();
+    parts.nvlink_us =
+        nvlink_us(group.cluster, static_cast<double>(bytes) * factor * (gpus - 1) / gpus);
     if (protocol != Protocol::kSimple) {
-        const double algbw = nccl::estimate(comm_, op, Algorithm::kRing, protocol).algbw;
+        const double algbw = nccl::estimate(group.comm, op, Algorithm::kRing, protocol).algbw;
         parts.fabric_us_min = static_cast<double>(bytes) / (algbw * 1e3);
     }
     return parts;
 }
 
-Parts NcclParts::tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
+namespace {
+
+/// Returns the channels of NCCL's search that a tree has: NCCL runs two for each.
+double tree_channels(const NcclGroup& group, Algorithm algorithm) {
+    return group.channels_given                ? group.channels / 2.0
+           : algorithm == Algorithm::kNvlsTree ? group.comm.nvls_graph.channels
+                                               : group.comm.graph.channels;
+}
+
+Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol protocol,
+               std::uint64_t bytes) {
     Parts parts;
     const double wire = wire_bytes(protocol);
     if (op == Op::kBroadcast) {
-        const double depth = std::bit_width(layout_.domains() - 1);
+        const double depth = std::bit_width(group.layout.domains() - 1);
         parts.software_us = nccl::hop_us(protocol) * depth;
-        parts.rounds.push_back(
-            tree_down_flows(layout_, channels_, scaled_bytes(bytes, wire / channels_)));
-        parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * wire);
+        parts.rounds.push_back(tree_down_flows(group.layout, group.channels,
+                                               scaled_bytes(bytes, wire / group.channels)));
+        parts.nvlink_us = nvlink_us(group.cluster, static_cast<double>(bytes) * wire);
         return parts;
     }
-    parts.software_us = nccl::latency_us(comm_, op, algorithm, protocol, bytes);
-    parts.rounds.push_back(tree_flows(layout_, channels_, scaled_bytes(bytes, wire / channels_)));
-    const double gpus = layout_.gpus_per_domain();
+    parts.software_us = nccl::latency_us(group.comm, op, algorithm, protocol, bytes);
+    parts.rounds.push_back(
+        tree_flows(group.layout, group.channels, scaled_bytes(bytes, wire / group.channels)));
+    const double gpus = group.layout.gpus_per_domain();
     if (gpus > 1) {
-        const double limit = nccl::tree_limit(comm_, algorithm, protocol, tree_channels(algorithm));
+        const double limit =
+            nccl::tree_limit(group.comm, algorithm, protocol, tree_channels(group, algorithm));
         parts.fabric_us_min = static_cast<double>(bytes) / (limit * 1e3);
     }
     parts.nvlink_us =
         algorithm == Algorithm::kNvlsTree
-            ? static_cast<double>(bytes) / (nccl::nvls_limit(comm_, op) * 1e3)
-            : nvlink_us(cluster_, 2 * static_cast<double>(bytes) * wire * (gpus - 1) / gpus);
+            ? static_cast<double>(bytes) / (nccl::nvls_limit(group.comm, op) * 1e3)
+            : nvlink_us(group.cluster, 2 * static_cast<double>(bytes) * wire * (gpus - 1) / gpus);
     return parts;
 }
 
-/// Returns the channels of NCCL's search that a tree has: NCCL runs two for each.
-double NcclParts::tree_channels(Algorithm algorithm) const {
-    return channels_given_                     ? channels_ / 2.0
-           : algorithm == Algorithm::kNvlsTree ? comm_.nvls_graph.channels
-                                               : comm_.graph.channels;
+}  // namespace
+
+Parts tree_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes) {
+    return by_trees(group, op, Algorithm::kTree, protocol, bytes);
+}
+
+Parts nvls_tree_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes) {
+    return by_trees(group, op, Algorithm::kNvlsTree, protocol, bytes);
 }
 
 /// Returns the parts of an algorithm on two levels: reduce-scatter inside domains, rings over
 /// domains with a part of the bytes for each NIC, all-gather inside domains.
-Parts NcclParts::levels(Op op, Protocol protocol, std::uint64_t bytes) const {
+Parts hierarchical_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes) {
     Parts parts;
-    const nccl::Communicator above = domains_of(comm_);
-    const nccl::Communicator below = one_domain_of(comm_);
-    const double factor = ring_factor(op, layout_.domains()) * wire_bytes(protocol);
-    parts.software_us =
-        nccl::latency_us(above, op, Algorithm::kRing, protocol, bytes / layout_.gpus_per_domain());
-    if (layout_.gpus_per_domain() > 1) {
+    const nccl::Communicator above = domains_of(group.comm);
+    const nccl::Communicator below = one_domain_of(group.comm);
+    const double factor = ring_factor(op, group.layout.domains()) * wire_bytes(protocol);
+    parts.software_us = nccl::latency_us(above, op, Algorithm::kRing, protocol,
+                                         bytes / group.layout.gpus_per_domain());
+    if (group.layout.gpus_per_domain() > 1) {
         parts.software_us += nccl::latency_us(below, op, Algorithm::kRing, protocol, bytes);
     }
-    parts.rounds.push_back(ring_flows(layout_, channels_, scaled_bytes(bytes, factor / channels_)));
+    parts.rounds.push_back(
+        ring_flows(group.layout, group.channels, scaled_bytes(bytes, factor / group.channels)));
     parts.flow_bytes_per_s = kChannelBytesPerS;
-    const double gpus = layout_.gpus_per_domain();
+    const double gpus = group.layout.gpus_per_domain();
     parts.nvlink_us = nvlink_us(
-        cluster_, static_cast<double>(bytes) * wire_bytes(protocol) * ring_factor(op, gpus));
+        group.cluster, static_cast<double>(bytes) * wire_bytes(protocol) * ring_factor(op, gpus));
     return parts;
 }
 
-Parts NcclParts::recursive(Op op, Protocol protocol, std::uint64_t bytes) const {
+Parts recursive_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes) {
     Parts parts;
     const double wire = wire_bytes(protocol);
-    const std::uint64_t share = scaled_bytes(nic_share(bytes), wire);
+    const std::uint64_t share = scaled_bytes(group.nic_share(bytes), wire);
     if (op != Op::kAllGather) {
-        parts.rounds = halving_rounds(layout_, share);
+        parts.rounds = halving_rounds(group.layout, share);
     }
     if (op != Op::kReduceScatter) {
-        std::ranges::move(doubling_rounds(layout_, share), std::back_inserter(parts.rounds));
+        std::ranges::move(doubling_rounds(group.layout, share), std::back_inserter(parts.rounds));
     }
     parts.round_us = nccl::hop_us(protocol);
-    parts.flow_bytes_per_s = kChannelBytesPerS * channels_ / layout_.nics_per_domain();
-    const nccl::Communicator below = one_domain_of(comm_);
-    const double gpus = layout_.gpus_per_domain();
+    parts.flow_bytes_per_s = kChannelBytesPerS * group.channels / group.layout.nics_per_domain();
+    const nccl::Communicator below = one_domain_of(group.comm);
+    const double gpus = group.layout.gpus_per_domain();
     if (gpus > 1) {
         parts.software_us = nccl::latency_us(below, op, Algorithm::kRing, protocol, bytes);
     }
     parts.nvlink_us =
-        nvlink_us(cluster_, static_cast<double>(bytes) * wire * ring_factor(op, gpus));
+        nvlink_us(group.cluster, static_cast<double>(bytes) * wire * ring_factor(op, gpus));
     return parts;
 }
 
-Parts NcclParts::pat(Op op, std::uint64_t bytes) const {
+Parts pat_parts(const NcclGroup& group, Op op, Protocol, std::uint64_t bytes) {
     Parts parts;
     parts.software_us =
-        nccl::latency_us(domains_of(comm_), op, Algorithm::kPat, Protocol::kSimple, bytes);
-    parts.rounds = pat_rounds(layout_, nic_share(bytes));
+        nccl::latency_us(domains_of(group.comm), op, Algorithm::kPat, Protocol::kSimple, bytes);
+    parts.rounds = pat_rounds(group.layout, group.nic_share(bytes));
     // NCCL gives PAT three quarters of the links.
     constexpr double kPatShare = 0.75;
-    const double domains = layout_.domains();
-    parts.fabric_us_min = static_cast<double>(nic_share(bytes)) * (domains - 1) / domains /
-                          (cluster_.nic_bytes_per_s() * kPatShare) * kUsPerS;
-    parts.flow_bytes_per_s = kChannelBytesPerS * channels_ / layout_.nics_per_domain();
-    const double gpus = layout_.gpus_per_domain();
-    parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * ring_factor(op, gpus));
+    const double domains = group.layout.domains();
+    parts.fabric_us_min = static_cast<double>(group.nic_share(bytes)) * (domains - 1) / domains /
+                          (group.cluster.nic_bytes_per_s() * kPatShare) * kUsPerS;
+    parts.flow_bytes_per_s = kChannelBytesPerS * group.channels / group.layout.nics_per_domain();
+    const double gpus = group.layout.gpus_per_domain();
+    parts.nvlink_us = nvlink_us(group.cluster, static_cast<double>(bytes) * ring_factor(op, gpus));
     return parts;
 }
 
-Parts NcclParts::direct(Op op, std::uint64_t bytes) const {
+Parts direct_parts(const NcclGroup& group, Op op, Protocol, std::uint64_t bytes) {
     Parts parts;
     parts.software_us = kDirectStartUs + nccl::hop_us(Protocol::kSimple);
     if (op == Op::kSendRecv) {
-        parts.rounds.push_back(send_recv_flows(layout_, bytes));
+        parts.rounds.push_back(send_recv_flows(group.layout, bytes));
         parts.flow_bytes_per_s = kChannelBytesPerS;
-        parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes));
+        parts.nvlink_us = nvlink_us(group.cluster, static_cast<double>(bytes));
         return parts;
     }
-    const double gpus = layout_.gpus_per_domain();
-    const double each = static_cast<double>(bytes) / layout_.ranks();
-    parts.rounds.push_back(
-        all_to_all_flows(layout_, scaled_bytes(1, each * gpus * gpus / layout_.nics_per_domain())));
+    const double gpus = group.layout.gpus_per_domain();
+    const double each = static_cast<double>(bytes) / group.layout.ranks();
+    parts.rounds.push_back(all_to_all_flows(
+        group.layout, scaled_bytes(1, each * gpus * gpus / group.layout.nics_per_domain())));
     // For each domain, a GPU sends all but one of its messages over NVLink: to the receiver in its
     // own domain, or to the GPU here that is on the rail of the receiver.
-    parts.nvlink_us = nvlink_us(cluster_, each * (gpus - 1) * layout_.domains());
+    parts.nvlink_us = nvlink_us(group.cluster, each * (gpus - 1) * group.layout.domains());
     return parts;
 }
 
@@ -319,18 +328,28 @@ std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
     return most;
 }
 
-std::expected<Parts, std::string> CollectiveModel::sharp(Op op, Algorithm algorithm,
-                                                         std::uint64_t bytes) {
-    if (layout().domains() < 2) {
-        return std::unexpected("SHARP joins domains, and this is one: take nvls");
-    }
+std::expected<Parts, std::string> CollectiveModel::sharp_on_hosts(std::uint64_t bytes) {
     const auto levels = sharp_levels();
     if (!levels) {
         return std::unexpected(levels.error());
     }
-    const bool nvls = algorithm == Algorithm::kNvls;
+    const SharpTimes times =
+        sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
+    const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
+    return Parts{
+        .round_us = host_round_us(step_us_),
+        .streamed_us = streams ? sharp_us(times, *levels, bytes) : llt_us(times, *levels, bytes)};
+}
+
+std::expected<Parts, std::string> CollectiveModel::sharp(Op op, const AlgorithmRow& row,
+                                                         std::uint64_t bytes) {
+    const auto levels = sharp_levels();
+    if (!levels) {
+        return std::unexpected(levels.error());
+    }
+    const bool nvls = row.needs_nvls;
     Parts parts;
-    parts.software_us = nccl::latency_us(nccl_.comm(), op, algorithm, Protocol::kSimple, bytes);
+    parts.software_us = nccl::latency_us(nccl_.comm(), op, row.algorithm, Protocol::kSimple, bytes);
     SharpTimes times = sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
     times.software_us = 0;  // NCCL's latency above includes it.
     times.sat_efficiency = std::min(times.sat_efficiency, kGpuMemoryShare);

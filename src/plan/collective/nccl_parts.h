@@ -6,6 +6,7 @@
 // plays many at once.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plan/cluster/cluster.h"
@@ -14,6 +15,8 @@
 #include "plan/collective/nccl_tuning.h"
 
 namespace softib::plan {
+
+struct AlgorithmRow;
 
 /// The most that one channel, which is a thread block, copies. Fitted on row L4: a pair of GPUs
 /// over NDR reaches 42.5 of 50 GB/s.
@@ -40,42 +43,51 @@ struct Parts {
     double nvlink_us = 0;
 };
 
+/// A communicator on a cluster, as the functions below see it.
+struct NcclGroup {
+    Cluster cluster = {};
+    Layout layout;
+    nccl::Communicator comm = {};
+    std::uint32_t channels = 0;   ///< Channels between domains.
+    bool channels_given = false;  ///< Whether the user gave their number.
+
+    /// Returns the part of an operation's bytes that falls to each NIC of a domain.
+    std::uint64_t nic_share(std::uint64_t bytes) const { return bytes / layout.nics_per_domain(); }
+};
+
+// Each returns the parts of an operation of several domains by one algorithm.
+Parts ring_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes);
+Parts tree_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes);
+Parts nvls_tree_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes);
+Parts hierarchical_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes);
+Parts recursive_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes);
+Parts pat_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes);
+Parts direct_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64_t bytes);
+
 class NcclParts {
   public:
     /// `channels` is their number between domains; 0: two for each NIC, as in NCCL.
     NcclParts(const Cluster& cluster, Layout layout, const nccl::Communicator& comm,
               std::uint32_t channels = 0);
 
-    const Layout& layout() const { return layout_; }
-    const nccl::Communicator& comm() const { return comm_; }
+    const Layout& layout() const { return group_.layout; }
+    const nccl::Communicator& comm() const { return group_.comm; }
     /// Says that NCCL has a SHARP plug-in, which is enabled.
-    void use_collnet() { comm_.collnet = true; }
+    void use_collnet() { group_.comm.collnet = true; }
     /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
     /// has no algorithms for.
-    nccl::Choice choose(Op op, std::uint64_t bytes) const;
+    nccl::Choice choose(Op op, std::uint64_t bytes, std::optional<Protocol> protocol = {}) const;
     /// Returns the parts of an operation, by any algorithm that computes it except those in which
-    /// switches aggregate.
+    /// switches between domains aggregate.
     Parts parts(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
-    /// Returns the part of an operation's bytes that falls to each NIC of a domain.
-    std::uint64_t nic_share(std::uint64_t bytes) const { return bytes / layout_.nics_per_domain(); }
+    Parts parts(Op op, const AlgorithmRow& row, Protocol protocol, std::uint64_t bytes) const;
+    std::uint64_t nic_share(std::uint64_t bytes) const { return group_.nic_share(bytes); }
 
   private:
-    Parts between(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
     double gpu_memory_us(const std::vector<Flows>& rounds) const;
-    double tree_channels(Algorithm algorithm) const;
-    Parts inside(Op op, Algorithm algorithm, Protocol protocol, double bytes) const;
-    Parts ring(Op op, Protocol protocol, std::uint64_t bytes) const;
-    Parts tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
-    Parts levels(Op op, Protocol protocol, std::uint64_t bytes) const;
-    Parts recursive(Op op, Protocol protocol, std::uint64_t bytes) const;
-    Parts pat(Op op, std::uint64_t bytes) const;
-    Parts direct(Op op, std::uint64_t bytes) const;
+    Parts inside(Op op, const AlgorithmRow& row, Protocol protocol, double bytes) const;
 
-    Cluster cluster_;
-    Layout layout_;
-    nccl::Communicator comm_;
-    std::uint32_t channels_;
-    bool channels_given_;
+    NcclGroup group_;
 };
 
 /// Returns the bytes per second that NCCL's kernels move over NVLink in one direction of a GPU.

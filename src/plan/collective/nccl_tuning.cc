@@ -7,23 +7,17 @@
 #include <cmath>
 #include <ranges>
 
+#include "plan/collective/algorithms.h"
 #include "plan/collective/nccl_parts.h"
 
 namespace softib::plan::nccl {
 
 namespace {
 
-/// Values by protocol: LL, LL128, Simple.
-using ByProtocol = std::array<double, 3>;
-/// Values by Algorithm up to kPat: tree, ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT.
-using Latencies = std::array<ByProtocol, 7>;
-
-constexpr Latencies kBase{{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {}, {}, {}, {}, {8, 8, 8}}};
-constexpr Latencies kNvLink{
-    {{0.6, 1.25, 4}, {0.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4}}};
-constexpr Latencies kPci{{{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {}, {}, {0, 0, 4}}};
-constexpr Latencies kNet{
-    {{5, 8.5, 14}, {2.7, 4, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14}}};
+constexpr Latencies kRingHops{
+    .base = {6.6, 14, 8.4}, .nvlink = {0.6, 1.9, 3.4}, .pci = {1, 2.5, 5.7}, .net = {2.7, 4, 14}};
+constexpr Latencies kTreeHops{
+    .base = {6.8, 14, 8.4}, .nvlink = {0.6, 1.25, 4}, .pci = {1, 1.9, 4}, .net = {5, 8.5, 14}};
 
 /// Limits for 1 node, for 2, and for more.
 using ByNodes = std::array<double, 3>;
@@ -82,39 +76,22 @@ constexpr std::uint32_t kChannelsMax = 32;
 /// The most GPUs of a node that CollNet takes.
 constexpr std::uint32_t kCollNetGpusMax = 8;
 
-/// Returns whether NCCL would consider this combination. PAT needs nodes with one GPU; NVLS needs
-/// GPUs that have it, and CollNet across nodes. An all-gather or a reduce-scatter by CollNet needs
-/// a NIC for each GPU.
-bool enabled(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
-    const bool halves = op == Op::kAllGather || op == Op::kReduceScatter;
-    const bool simple = protocol == Protocol::kSimple;
-    const bool collnet = comm.collnet && comm.nodes > 1 && (!halves || comm.nic_each);
-    const std::uint32_t gpus = comm.ranks / comm.nodes;
-    switch (algorithm) {
-        case Algorithm::kRing:
-            return op == Op::kAllReduce || op == Op::kBroadcast || halves;
-        case Algorithm::kTree:
-            return op == Op::kAllReduce;
-        case Algorithm::kSharp:
-            return simple && collnet && comm.nvswitch && gpus <= kCollNetGpusMax &&
-                   (op == Op::kAllReduce || halves);
-        case Algorithm::kSharpChain:
-            return simple && collnet && gpus <= kCollNetGpusMax && op == Op::kAllReduce;
-        case Algorithm::kNvls:
-            return simple && comm.nvls && comm.nvls_graph.channels >= 2 &&
-                   (comm.nodes == 1 || collnet) &&
-                   (op == Op::kAllReduce || (halves && gpus <= kChannelsMax));
-        case Algorithm::kNvlsTree:
-            return simple && comm.nvls && comm.nvls_graph.channels >= 2 && comm.nodes > 1 &&
-                   op == Op::kAllReduce;
-        case Algorithm::kPat:
-            return simple && comm.nodes == comm.ranks && halves;
-        case Algorithm::kRecursive:
-        case Algorithm::kHierarchical:
-        case Algorithm::kDirect:
-            break;
-    }
-    return false;
+bool is_half(Op op) {
+    return op == Op::kAllGather || op == Op::kReduceScatter;
+}
+
+std::uint32_t gpus_per_node(const Communicator& comm) {
+    return comm.ranks / comm.nodes;
+}
+
+/// Returns whether CollNet can do the operation between nodes: an all-gather or a reduce-scatter
+/// needs a NIC for each GPU.
+bool has_collnet(const Communicator& comm, Op op) {
+    return comm.collnet && comm.nodes > 1 && (!is_half(op) || comm.nic_each);
+}
+
+bool has_nvls(const Communicator& comm) {
+    return comm.nvls && comm.nvls_graph.channels >= 2;
 }
 
 /// Returns the GB/s of a channel of NVLS or NVLSTree inside a node.
@@ -124,17 +101,6 @@ double nvls_intra(const Communicator& comm, Op op) {
     const double intra = graph.bw_intra * kNvlsEfficiency[generation_of(comm.compute_capability)] *
                          (graph.channels - 1) / graph.channels;
     return intra * (op == Op::kAllReduce ? 2 : (ppn - 1) / ppn);
-}
-
-/// Returns the GB/s of a channel of NVLS or NVLSTree.
-double nvls_channel(const Communicator& comm, Op op, Algorithm algorithm) {
-    const std::size_t generation = generation_of(comm.compute_capability);
-    const bool pairs = comm.nodes <= 2 && algorithm == Algorithm::kNvlsTree;
-    double result = std::min(nvls_intra(comm, op), comm.nvls_graph.bw_inter * (pairs ? 2 : 1));
-    if (algorithm == Algorithm::kNvlsTree) {
-        result = std::min(result, kNvlsTree[generation][nodes_index(comm)]);
-    }
-    return result;
 }
 
 /// Returns the highest busbw of LL: limited by GPUs on one node, by CPUs on several.
@@ -169,37 +135,27 @@ double sharp_busbw(const Communicator& comm, Op op, double busbw) {
     return busbw / factor * (comm.compute_capability >= 90 ? .85 : 1);
 }
 
-double busbw_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
-    const std::size_t generation = generation_of(comm.compute_capability);
-    const std::size_t nodes = nodes_index(comm);
-    const bool collnet = algorithm == Algorithm::kSharp || algorithm == Algorithm::kSharpChain;
-    const double channels = comm.graph.channels;
-    const double busbw =
-        channels * (comm.nodes <= 2 || collnet ? comm.graph.bw_intra : comm.graph.bw_inter);
-    // Trees of two nodes and CollNet have channels of their own inside nodes.
-    const double faster = std::max(comm.tree_intra, comm.graph.bw_intra);
-    switch (algorithm) {
-        case Algorithm::kRing:
-            return protocol == Protocol::kLl ? std::min(ll_max(comm), busbw * .5)
-                   : protocol == Protocol::kLl128
-                       ? std::min(busbw * .92, channels * kRingLl128[generation][nodes])
-                       : busbw;
-        case Algorithm::kTree:
-            // Without a chain inside nodes NCCL's search finds only its simplest tree.
-            return tree_busbw(comm, protocol, comm.nodes <= 2 ? channels * faster : busbw,
-                              channels) *
-                   (comm.nodes > 1 && comm.ranks == comm.nodes ? .85 : 1);
-        case Algorithm::kSharp:
-            return sharp_busbw(comm, op, channels * faster);
-        case Algorithm::kNvls:
-        case Algorithm::kNvlsTree:
-            return comm.nvls_graph.channels * nvls_channel(comm, op, algorithm);
-        case Algorithm::kPat:
-            return busbw * .75;
-        case Algorithm::kSharpChain:
-        case Algorithm::kRecursive:
-        case Algorithm::kHierarchical:
-        case Algorithm::kDirect:
+/// Returns the GB/s of all channels of the graph of rings.
+double channels_busbw(const Communicator& comm) {
+    return comm.graph.channels * (comm.nodes <= 2 ? comm.graph.bw_intra : comm.graph.bw_inter);
+}
+
+/// Returns the GB/s inside nodes of all channels of a tree of two nodes, or of CollNet.
+double faster_busbw(const Communicator& comm) {
+    return comm.graph.channels * std::max(comm.tree_intra, comm.graph.bw_intra);
+}
+
+double ring_busbw(const Communicator& comm, Protocol protocol) {
+    const double busbw = channels_busbw(comm);
+    switch (protocol) {
+        case Protocol::kLl:
+            return std::min(ll_max(comm), busbw * .5);
+        case Protocol::kLl128:
+            return std::min(
+                busbw * .92,
+                comm.graph.channels *
+                    kRingLl128[generation_of(comm.compute_capability)][nodes_index(comm)]);
+        case Protocol::kSimple:
             break;
     }
     return busbw;
@@ -216,12 +172,11 @@ double ring_latency(const Communicator& comm, Op op, Protocol protocol, double i
     const double steps = steps_of(op, comm.ranks);
     if (op == Op::kBroadcast) {
         // As in NCCL: on one node a broadcast costs the latency of one step, else of all steps.
-        const auto ring = static_cast<std::size_t>(Algorithm::kRing);
-        const auto tree = static_cast<std::size_t>(Algorithm::kTree);
-        const Latencies& hardware = comm.nodes > 1 ? kNet : comm.nvlink ? kNvLink : kPci;
-        return comm.nodes == 1
-                   ? hardware[ring][index(protocol)]
-                   : steps * hardware[protocol == Protocol::kSimple ? tree : ring][index(protocol)];
+        if (comm.nodes == 1) {
+            return (comm.nvlink ? kRingHops.nvlink : kRingHops.pci)[index(protocol)];
+        }
+        const Latencies& hops = protocol == Protocol::kSimple ? kTreeHops : kRingHops;
+        return steps * hops.net[index(protocol)];
     }
     // Every step of a ring between nodes costs the post of a message.
     double post = 0;
@@ -231,37 +186,6 @@ double ring_latency(const Communicator& comm, Op op, Protocol protocol, double i
     const double inter_steps =
         comm.nodes == 1 ? 0 : (op == Op::kAllReduce ? 2.0 : 1.0) * (comm.nodes - 1);
     return (steps - inter_steps) * std::max(intra, post) + inter_steps * inter;
-}
-
-double latency_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
-    const auto a = static_cast<std::size_t>(algorithm);
-    const std::size_t p = index(protocol);
-    const double base = kBase[a][p];
-    const double intra = (comm.nvlink ? kNvLink : kPci)[a][p];
-    const bool exposed = comm.ranks == comm.nodes;
-    const double inter = kNet[exposed ? static_cast<std::size_t>(Algorithm::kTree) : a][p];
-    const double others = comm.ranks / comm.nodes - 1;
-    switch (algorithm) {
-        case Algorithm::kRing:
-            return base + ring_latency(comm, op, protocol, intra, inter);
-        case Algorithm::kTree:
-            return base + 2 * (others * intra + log2i(comm.nodes) * inter);
-        case Algorithm::kSharp:
-            return base + 2 * (std::min(1.0, others) * intra + others * 0.4) + inter;
-        case Algorithm::kSharpChain:
-            return base + 2 * others * intra + inter;
-        case Algorithm::kNvls:
-            return intra + (comm.nodes > 1 ? inter : 0);
-        case Algorithm::kNvlsTree:
-            return base + intra + 2 * log2i(comm.nodes) * inter;
-        case Algorithm::kPat:
-            return base + log2i(comm.nodes) * (inter / 3.5) + comm.ranks * 2.8;
-        case Algorithm::kRecursive:
-        case Algorithm::kHierarchical:
-        case Algorithm::kDirect:
-            break;
-    }
-    return base;
 }
 
 /// Returns the channels that NCCL runs for rings and trees between nodes.
@@ -327,25 +251,138 @@ double tree_speed(std::span<const double> speeds, const Graph& rings, double sum
     return found;
 }
 
+double latency_of(const Communicator& comm, Op op, const Tuning& tuning, Protocol protocol) {
+    const std::size_t p = index(protocol);
+    const double intra = (comm.nvlink ? tuning.hops.nvlink : tuning.hops.pci)[p];
+    const bool exposed = comm.ranks == comm.nodes;
+    const double inter = (exposed ? kTreeHops.net : tuning.hops.net)[p];
+    return tuning.hops.base[p] + tuning.latency(comm, op, protocol, intra, inter);
+}
+
 }  // namespace
 
+constexpr Tuning kRingTuning{
+    .hops = kRingHops,
+    .enabled = [](const Communicator&,
+                  Op op) { return op == Op::kAllReduce || op == Op::kBroadcast || is_half(op); },
+    .busbw = [](const Communicator& comm, Op,
+                Protocol protocol) { return ring_busbw(comm, protocol); },
+    .latency = ring_latency,
+    .only_simple = false,
+    .busbw_of_ring = true};
+
+constexpr Tuning kTreeTuning{
+    .hops = kTreeHops,
+    .enabled = [](const Communicator&, Op op) { return op == Op::kAllReduce; },
+    .busbw =
+        [](const Communicator& comm, Op, Protocol protocol) {
+            // Without a chain inside nodes NCCL's search finds only its simplest tree.
+            const double simplest = comm.nodes > 1 && comm.ranks == comm.nodes ? .85 : 1;
+            return tree_busbw(comm, protocol,
+                              comm.nodes <= 2 ? faster_busbw(comm) : channels_busbw(comm),
+                              comm.graph.channels) *
+                   simplest;
+        },
+    .latency =
+        [](const Communicator& comm, Op, Protocol, double intra, double inter) {
+            return 2 * (static_cast<double>(gpus_per_node(comm) - 1) * intra +
+                        log2i(comm.nodes) * inter);
+        },
+    .only_simple = false,
+    .corrected = [](const Communicator&) -> std::size_t { return 23; }};
+
+/// PAT is for nodes with one GPU.
+constexpr Tuning kPatTuning{
+    .hops = {.nvlink = {0, 0, 4}, .pci = {0, 0, 4}, .net = {0, 0, 14}},
+    .enabled = [](const Communicator& comm,
+                  Op op) { return comm.nodes == comm.ranks && is_half(op); },
+    .busbw = [](const Communicator& comm, Op, Protocol) { return channels_busbw(comm) * .75; },
+    .latency =
+        [](const Communicator& comm, Op, Protocol, double, double inter) {
+            return 8 + log2i(comm.nodes) * (inter / 3.5) + comm.ranks * 2.8;
+        }};
+
+/// NVLS needs GPUs that have it, and CollNet between nodes.
+constexpr Tuning kNvlsTuning{
+    .hops = {.nvlink = {0, 0, 25}, .net = {0, 0, 18}},
+    .enabled =
+        [](const Communicator& comm, Op op) {
+            return has_nvls(comm) && (comm.nodes == 1 || has_collnet(comm, op)) &&
+                   (op == Op::kAllReduce || (is_half(op) && gpus_per_node(comm) <= kChannelsMax));
+        },
+    .busbw =
+        [](const Communicator& comm, Op op, Protocol) {
+            return comm.nvls_graph.channels *
+                   std::min(nvls_intra(comm, op), comm.nvls_graph.bw_inter);
+        },
+    .latency = [](const Communicator& comm, Op, Protocol, double intra,
+                  double inter) { return intra + (comm.nodes > 1 ? inter : 0); },
+    .busbw_of_ring = true};
+
+constexpr Tuning kNvlsTreeTuning{
+    .hops = {.nvlink = {0, 0, 25}, .net = {0, 0, 20.9}},
+    .enabled = [](const Communicator& comm,
+                  Op op) { return has_nvls(comm) && comm.nodes > 1 && op == Op::kAllReduce; },
+    .busbw =
+        [](const Communicator& comm, Op op, Protocol) {
+            const double inter = comm.nvls_graph.bw_inter * (comm.nodes <= 2 ? 2 : 1);
+            return comm.nvls_graph.channels *
+                   std::min({nvls_intra(comm, op), inter,
+                             kNvlsTree[generation_of(comm.compute_capability)][nodes_index(comm)]});
+        },
+    .latency = [](const Communicator& comm, Op, Protocol, double intra,
+                  double inter) { return intra + 2 * log2i(comm.nodes) * inter; },
+    .busbw_of_ring = true,
+    .corrected = [](const Communicator& comm) -> std::size_t {
+        return comm.compute_capability >= 100 ? 24 : 0;
+    }};
+
+constexpr Tuning kCollNetDirectTuning{
+    .hops = {.nvlink = {0, 0, 3.7}, .pci = {0, 0, 3.7}, .net = {0, 0, 31}},
+    .enabled =
+        [](const Communicator& comm, Op op) {
+            return has_collnet(comm, op) && comm.nvswitch &&
+                   gpus_per_node(comm) <= kCollNetGpusMax && (op == Op::kAllReduce || is_half(op));
+        },
+    .busbw = [](const Communicator& comm, Op op,
+                Protocol) { return sharp_busbw(comm, op, faster_busbw(comm)); },
+    .latency =
+        [](const Communicator& comm, Op, Protocol, double intra, double inter) {
+            const double others = gpus_per_node(comm) - 1;
+            return 2 * (std::min(1.0, others) * intra + others * 0.4) + inter;
+        }};
+
+constexpr Tuning kCollNetChainTuning{
+    .hops = {.nvlink = {0, 0, 2.8}, .pci = {0, 0, 2.8}, .net = {0, 0, 30}},
+    .enabled =
+        [](const Communicator& comm, Op op) {
+            return has_collnet(comm, op) && gpus_per_node(comm) <= kCollNetGpusMax &&
+                   op == Op::kAllReduce;
+        },
+    .busbw = [](const Communicator& comm, Op,
+                Protocol) { return comm.graph.channels * comm.graph.bw_intra; },
+    .latency =
+        [](const Communicator& comm, Op, Protocol, double intra, double inter) {
+            return 2 * static_cast<double>(gpus_per_node(comm) - 1) * intra + inter;
+        }};
+
 Estimate estimate(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
-    if (comm.ranks < 2 || !enabled(comm, op, algorithm, protocol)) {
+    const Tuning* const tuning = row_of(algorithm).tuning;
+    if (comm.ranks < 2 || tuning == nullptr || !tuning->enabled(comm, op) ||
+        (tuning->only_simple && protocol != Protocol::kSimple)) {
         return {};
     }
-    double algbw = busbw_of(comm, op, algorithm, protocol);
-    const bool halves = op == Op::kAllGather || op == Op::kReduceScatter;
-    if (algorithm == Algorithm::kRing || !halves) {
-        const bool steps = algorithm == Algorithm::kRing || algorithm == Algorithm::kNvls ||
-                           algorithm == Algorithm::kNvlsTree;
-        algbw *= steps ? comm.ranks / steps_of(op, comm.ranks) : .5;
+    double algbw = tuning->busbw(comm, op, protocol);
+    if (algorithm == Algorithm::kRing || !is_half(op)) {
+        algbw *= tuning->busbw_of_ring ? comm.ranks / steps_of(op, comm.ranks) : .5;
     }
-    return {latency_of(comm, op, algorithm, protocol), algbw};
+    return {latency_of(comm, op, *tuning, protocol), algbw};
 }
 
 double latency_us(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol,
                   std::uint64_t bytes) {
-    double latency = latency_of(comm, op, algorithm, protocol);
+    const Tuning* const tuning = row_of(algorithm).tuning;
+    double latency = tuning == nullptr ? 0 : latency_of(comm, op, *tuning, protocol);
     const bool plateau = algorithm == Algorithm::kRing && protocol == Protocol::kSimple &&
                          comm.nodes > 1 && op == Op::kAllReduce && comm.graph.channels != 0 &&
                          bytes / (std::uint64_t{channels_of(comm)} * comm.ranks) >= 64;
@@ -355,15 +392,14 @@ double latency_us(const Communicator& comm, Op op, Algorithm algorithm, Protocol
     return latency;
 }
 
-double size_factor(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol,
+double size_factor(const Communicator& comm, Op op, const Tuning* tuning, Protocol protocol,
                    std::uint64_t bytes) {
     const std::uint64_t blocks = bytes >> 6;
     const std::size_t size =
         blocks == 0 ? 24 : static_cast<std::size_t>(std::bit_width(blocks)) - 1;
-    const bool tree = algorithm == Algorithm::kTree && size < 23;
-    const bool nvls_tree =
-        algorithm == Algorithm::kNvlsTree && size < 24 && comm.compute_capability >= 100;
-    return op == Op::kAllReduce && (tree || nvls_tree) ? kTreeCorrection[index(protocol)][size] : 1;
+    const bool corrected = op == Op::kAllReduce && tuning != nullptr &&
+                           tuning->corrected != nullptr && size < tuning->corrected(comm);
+    return corrected ? kTreeCorrection[index(protocol)][size] : 1;
 }
 
 std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm algorithm,
@@ -372,13 +408,13 @@ std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm alg
     if (algbw <= 0) {
         return std::nullopt;
     }
-    algbw *= size_factor(comm, op, algorithm, protocol, bytes);
+    algbw *= size_factor(comm, op, row_of(algorithm).tuning, protocol, bytes);
     return latency_us(comm, op, algorithm, protocol, bytes) +
            static_cast<double>(bytes) / (1000 * algbw);
 }
 
 double hop_us(Protocol protocol) {
-    return kNet[static_cast<std::size_t>(Algorithm::kTree)][index(protocol)];
+    return kTreeHops.net[index(protocol)];
 }
 
 double tree_limit(const Communicator& comm, Algorithm algorithm, Protocol protocol,
@@ -399,13 +435,16 @@ double nvls_limit(const Communicator& comm, Op op) {
 }
 
 std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
-                             std::span<const Algorithm> among) {
+                             std::span<const Algorithm> among, std::optional<Protocol> wanted) {
     std::optional<Choice> best;
     for (const Algorithm algorithm : kAlgorithms) {
         if (!among.empty() && std::ranges::find(among, algorithm) == among.end()) {
             continue;
         }
         for (const Protocol protocol : kProtocols) {
+            if (wanted && protocol != *wanted) {
+                continue;
+            }
             const auto time = expected_us(comm, op, algorithm, protocol, bytes);
             if (time && (!best || *time < best->expected_us)) {
                 best = Choice{algorithm, protocol, *time};

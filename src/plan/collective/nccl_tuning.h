@@ -8,6 +8,7 @@
 //
 // Bandwidths are in GB/s and times in microseconds, as in NCCL.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,6 +52,40 @@ Communicator communicator_of(const Cluster& cluster, std::uint32_t domains);
 Communicator communicator_of(const Cluster& cluster, std::uint32_t domains,
                              std::uint32_t per_domain, std::uint32_t nics);
 
+/// Values by protocol: LL, LL128, Simple.
+using ByProtocol = std::array<double, 3>;
+
+/// Latencies in microseconds of one algorithm.
+struct Latencies {
+    ByProtocol base = {};
+    ByProtocol nvlink = {};  ///< A hop over NVLink.
+    ByProtocol pci = {};     ///< A hop over PCIe.
+    ByProtocol net = {};     ///< A hop between nodes.
+};
+
+/// What NCCL's tuning says of one algorithm.
+struct Tuning {
+    Latencies hops = {};
+    /// Returns whether NCCL would consider the algorithm for this operation.
+    bool (*enabled)(const Communicator& comm, Op op) = nullptr;
+    double (*busbw)(const Communicator& comm, Op op, Protocol protocol) = nullptr;
+    /// Returns the latency; `intra` and `inter` are those of a hop inside and between nodes.
+    double (*latency)(const Communicator& comm, Op op, Protocol protocol, double intra,
+                      double inter) = nullptr;
+    bool only_simple = true;     ///< Whether it has the protocol Simple alone.
+    bool busbw_of_ring = false;  ///< Whether its busbw counts the bytes of a ring, else one way.
+    /// Returns the first power of two, from 64 bytes on, whose bandwidth needs no correction;
+    /// nullptr: none does.
+    std::size_t (*corrected)(const Communicator& comm) = nullptr;
+};
+extern const Tuning kRingTuning;
+extern const Tuning kTreeTuning;
+extern const Tuning kPatTuning;
+extern const Tuning kNvlsTuning;
+extern const Tuning kNvlsTreeTuning;
+extern const Tuning kCollNetDirectTuning;
+extern const Tuning kCollNetChainTuning;
+
 struct Estimate {
     double latency_us = 0;
     double algbw = 0;  ///< 0: NCCL would not take it.
@@ -59,7 +94,7 @@ Estimate estimate(const Communicator& comm, Op op, Algorithm algorithm, Protocol
 
 /// Returns the part of its bandwidth that an algorithm has at this size: NCCL's correction of trees
 /// at medium sizes.
-double size_factor(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol,
+double size_factor(const Communicator& comm, Op op, const Tuning* tuning, Protocol protocol,
                    std::uint64_t bytes);
 
 /// Returns the time that NCCL expects; std::nullopt if it would not take the combination.
@@ -88,9 +123,11 @@ struct Choice {
     double expected_us = 0;
 };
 /// Returns the algorithm and protocol that NCCL expects to be fastest, out of `among` if that is
-/// not empty; std::nullopt if NCCL has none for the operation.
+/// not empty, and with one protocol if that is given; std::nullopt if NCCL has none for the
+/// operation.
 std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
-                             std::span<const Algorithm> among = {});
+                             std::span<const Algorithm> among = {},
+                             std::optional<Protocol> protocol = {});
 /// Returns the protocol that NCCL would take with a given algorithm; Simple if it knows none.
 Protocol choose_protocol(const Communicator& comm, Op op, Algorithm algorithm, std::uint64_t bytes);
 

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "plan/collective/algorithms.h"
+
 namespace softib::plan {
 
 namespace {
@@ -231,8 +233,9 @@ CollectiveSteps round_steps(std::span<const Flows> rounds) {
 
 CollectiveSteps steps_of(const Layout& layout, Op op, Algorithm algorithm,
                          std::span<const Flows> rounds, std::uint32_t first) {
-    const bool levels = algorithm == Algorithm::kNvls || algorithm == Algorithm::kHierarchical;
-    if (rounds.size() == 1 && (algorithm == Algorithm::kRing || levels)) {
+    const StepKind kind = row_of(algorithm).steps;
+    const bool levels = kind == StepKind::kRingOfDomains;
+    if (rounds.size() == 1 && (levels || kind == StepKind::kRingOfGpus)) {
         if (op == Op::kBroadcast) {
             return chain_steps(layout, rounds.front(), first);
         }
@@ -243,8 +246,7 @@ CollectiveSteps steps_of(const Layout& layout, Op op, Algorithm algorithm,
         const std::uint32_t count = rounded_up(around, levels ? 1 : layout.gpus_per_domain());
         return ring_steps(layout, rounds.front(), std::min(count, kStepsMax));
     }
-    const bool tree = algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree;
-    if (rounds.size() == 1 && tree && op == Op::kAllReduce) {
+    if (rounds.size() == 1 && kind == StepKind::kTrees && op == Op::kAllReduce) {
         return tree_steps(layout, rounds.front());
     }
     return round_steps(rounds);

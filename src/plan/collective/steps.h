@@ -23,6 +23,14 @@
 
 namespace softib::plan {
 
+/// How the rounds of an algorithm become messages.
+enum class StepKind : std::uint8_t {
+    kRounds,
+    kRingOfGpus,     ///< A ring with a step for each GPU.
+    kRingOfDomains,  ///< A ring with a step for each NVLink domain.
+    kTrees,          ///< A pipeline up and down two trees.
+};
+
 inline constexpr std::uint32_t kNoStep = UINT32_MAX;
 /// The most steps that a NIC sends to another; a larger ring has fewer and longer steps.
 inline constexpr std::uint32_t kStepsMax = 256;

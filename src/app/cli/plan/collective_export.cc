@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/fabric/term.h"
+#include "plan/collective/algorithms.h"
 #include "plan/trace/job.h"
 
 namespace softib::app {
@@ -79,8 +80,7 @@ std::optional<std::string> why_no_export(const PlanCollectiveOptions& options) {
 
 int export_operation(std::span<const trace::Export> exports, const plan::CollectiveModel& model,
                      Op op, plan::Algorithm algorithm, std::uint64_t bytes) {
-    if (algorithm == plan::Algorithm::kSharp || algorithm == plan::Algorithm::kSharpChain ||
-        (algorithm == plan::Algorithm::kNvls && model.layout().domains() > 1)) {
+    if (plan::row_of(algorithm).between == nullptr && model.layout().domains() > 1) {
         return fail(
             fmt::format("{}: switches compute it, and ranks send each other nothing: "
                         "export --algorithms ring, for example",
