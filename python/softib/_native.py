@@ -89,6 +89,19 @@ def flags(options):
     return words
 
 
+def answer(question, folder="."):
+    """Returns the answer to a question in TOML, as Python values, without another process."""
+    native = library()
+    error = ctypes.create_string_buffer(4096)
+    found = native.softib_ask(question.encode(), os.fspath(folder).encode(), error, len(error))
+    if not found:
+        raise Error(error.value.decode(errors="replace"))
+    try:
+        return json.loads(ctypes.string_at(found))
+    finally:
+        native.softib_free(found)
+
+
 def ask(*words, **options):
     """Returns what `softib WORDS... --json` prints, as Python values."""
     return json.loads(command(*words, *flags(options), "--json"))

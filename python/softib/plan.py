@@ -4,7 +4,13 @@
 Options are the flags of `softib plan` with '_' for '-'."""
 import numpy
 
-from ._native import ask
+from . import _toml
+from ._native import answer, ask
+
+
+# Options that name a file which the command writes; all other questions about training are answered
+# in this process.
+WRITES = ("html", "trace", "export")
 
 
 class Answer:
@@ -69,11 +75,18 @@ def compare(what, cluster, **options):
     return _wrap(ask("plan", "compare", what, cluster=cluster, **options))
 
 
+def _about_training(what, model, cluster, options):
+    if any(options.get(name) for name in WRITES):
+        return _wrap(ask("plan", what, model=model, cluster=cluster, **options))
+    keys = {"ask": what, "model": str(model), "cluster": str(cluster), **options}
+    return _wrap(answer(_toml.document(keys, {}, {})))
+
+
 def train(model, cluster, **options):
     """Returns a training step: time, MFU, memory, and which part waits for which."""
-    return _wrap(ask("plan", "train", model=model, cluster=cluster, **options))
+    return _about_training("train", model, cluster, options)
 
 
 def search(model, cluster, **options):
     """Returns the quickest mappings of a model onto a cluster."""
-    return _wrap(ask("plan", "search", model=model, cluster=cluster, **options))
+    return _about_training("search", model, cluster, options)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Simulations of a fabric in virtual time, by packets or by flows."""
 import ctypes
-import json
 import os
 import sys
 
@@ -208,15 +207,7 @@ def ask(fabric, traffic, *, model=None, seed=None, until=None, compare=None, wha
     text = _scenario(fabric, traffic, top, network, hosts, fail, **sections)
     if whatif:
         text += "[whatif]\n" + ("" if whatif is True else f"seeds = {whatif}\n")
-    native = _native.library()
-    error = ctypes.create_string_buffer(4096)
-    answer = native.softib_ask(text.encode(), os.fspath(folder).encode(), error, len(error))
-    if not answer:
-        raise _native.Error(error.value.decode(errors="replace"))
-    try:
-        return Answer(json.loads(ctypes.string_at(answer)))
-    finally:
-        native.softib_free(answer)
+    return Answer(_native.answer(text, folder))
 
 
 def simulate(fabric, traffic, *, progress=True, **keys):

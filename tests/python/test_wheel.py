@@ -55,7 +55,16 @@ for wrong in (lambda: softib.Simulation(fabric, dict(traffic, shift=3)),
 with softib.live(softib.Fabric("single-switch", hosts=2)) as live:
     found["ports"] = live.exec("h1", "ibv_devinfo").count("PORT_ACTIVE")
     found["hosts"] = len(live.status()["hosts"])
-found["step_s"] = softib.plan.train("gpt3-175b", "superpod-h100", tp=8, pp=8).step_s
+softib._native.subprocess = None  # Questions about training take no process.
+found["step_s"] = softib.plan.train("gpt3-175b", "superpod-h100", tp=8, pp=8,
+                                    no_overlap_dp=False, zero=None).step_s
+best = softib.plan.search("llama3.1-8b", "hgx-h200:2", tp=2, top=1).best
+found["searched"] = [each.data for each in best]
+for wrong in (dict(seed=3), dict(tpp=8), dict(precision="int8")):
+    try:
+        softib.plan.train("gpt3-175b", "superpod-h100", **wrong)
+    except softib.Error as error:
+        found["errors"].append(str(error))
 print(json.dumps(found))
 """
 
@@ -106,11 +115,19 @@ class WheelTest(unittest.TestCase):
         self.assertEqual((found["points"], found["cases"]), (4, 1))
         self.assertIn("'shift' is for the patterns", found["errors"][3])
         self.assertIn("'link_layer'", found["errors"][4])
+        for said, about in zip(found["errors"][5:], ("'seed' changes nothing here",
+                                                     "did you mean 'tp'?", "bf16, fp16 or fp8")):
+            self.assertIn(about, said)
+        self.assertEqual(len(found["errors"]), 8)
         self.assertEqual(found["ports"], 1)
         self.assertEqual(found["hosts"], 2)
         step = json.loads(self.call(command, "plan", "train", "--model", "gpt3-175b", "--cluster",
                                     "superpod-h100", "--tp", "8", "--pp", "8", "--json"))
         self.assertEqual(found["step_s"], step["step_s"])
+        searched = json.loads(self.call(command, "plan", "search", "--model", "llama3.1-8b",
+                                        "--cluster", "hgx-h200:2", "--tp", "2", "--top", "1",
+                                        "--json"))
+        self.assertEqual(found["searched"], searched["best"])
 
     def test_the_example_runs(self):
         said = self.call(self.python, SOURCE / "examples" / "python" / "first_plan.py")

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/ask.h"
 #include "plan/ends.h"
 #include "plan/player.h"
 #include "plan/results.h"
@@ -61,8 +62,11 @@ std::expected<std::unique_ptr<softib_simulation>, std::string> open_scenario(
     return opened;
 }
 
-std::expected<std::string, std::string> ask(std::string_view text, std::string_view folder) {
-    const auto run = run::make_run({.text = std::string(text), .folder = std::string(folder)});
+std::expected<std::string, std::string> ask(std::string_view text, const std::string& folder) {
+    if (auto answer = answer::ask(text, folder)) {
+        return *std::move(answer);
+    }
+    const auto run = run::make_run({.text = std::string(text), .folder = folder});
     if (!run) {
         return std::unexpected(run.error().text);
     }
@@ -211,16 +215,15 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
     return nullptr;
 }
 
-char* softib_ask(const char* scenario, const char* folder, char* error, size_t error_bytes) {
+char* softib_ask(const char* question, const char* folder, char* error, size_t error_bytes) {
     try {
-        const auto answer = softib::ask(scenario, folder == nullptr ? "" : folder);
+        const auto answer = softib::ask(question, folder == nullptr ? "" : folder);
         if (answer) {
             return strdup(answer->c_str());
         }
         softib::write_error(answer.error(), error, error_bytes);
     } catch (const std::exception& thrown) {
-        softib::write_error(fmt::format("cannot carry out the run: {}", thrown.what()), error,
-                            error_bytes);
+        softib::write_error(fmt::format("cannot answer: {}", thrown.what()), error, error_bytes);
     }
     return nullptr;
 }

@@ -116,6 +116,24 @@ TEST(PlannerAbi, AsksForARunOfAnyKind) {
     EXPECT_NE(std::string(error).find("'ecn' is for Ethernet"), std::string::npos) << error;
 }
 
+TEST(PlannerAbi, AnswersQuestionsToThePlanner) {
+    char error[512] = "";
+    const auto ask = [&](const std::string& kind, const std::string& keys) {
+        const std::string text = "ask = \"" + kind + "\"\nmodel = \"llama3.1-8b\"\n" + keys;
+        char* const answer = softib_ask(text.c_str(), nullptr, error, sizeof error);
+        const std::string taken = answer == nullptr ? "" : answer;
+        softib_free(answer);
+        return taken;
+    };
+    EXPECT_NE(ask("train", "cluster = \"hgx-h200:2\"\n").find("\"step_s\""), std::string::npos)
+        << error;
+    EXPECT_NE(ask("search", "cluster = \"hgx-h200:2\"\ntp = 8\n").find("\"fitting\""),
+              std::string::npos)
+        << error;
+    EXPECT_EQ(ask("train", "cluster = \"hgx-h20\"\n"), "");
+    EXPECT_NE(std::string(error).find("did you mean 'hgx-h200'?"), std::string::npos) << error;
+}
+
 TEST(PlannerAbi, NamesThatNothingHasAreRefused) {
     const Simulation of = open_or_fail(kScenario);
     std::uint64_t value = 7;

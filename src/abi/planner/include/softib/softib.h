@@ -31,12 +31,15 @@ softib_simulation* softib_open(const char* scenario, const char* folder, char* e
 void softib_close(softib_simulation* simulation);
 
 /*
- * Carries out a run of any kind: one simulation, a comparison (compare = ...), a what-if
- * ([whatif]), a sweep ([vary] or seeds = N), or an all-reduce in switches (pattern =
- * "sharp-allreduce"). Returns what `softib sim --json` prints, which the caller gives back to
- * softib_free; NULL with a sentence in `error` as softib_open does.
+ * Answers a question, a text in TOML, and returns JSON, which the caller gives back to softib_free;
+ * NULL with a sentence in `error` as softib_open does. With ask = "train" (a training step) or
+ * "search" (the quickest mappings) its keys are the flags of `softib plan train` and `search` with
+ * '_' for '-', and the answer is what the command prints with --json; a search takes all cores.
+ * Without the key ask it is a run of any kind: one simulation, a comparison (compare = ...), a
+ * what-if ([whatif]), a sweep ([vary] or seeds = N), or an all-reduce in switches (pattern =
+ * "sharp-allreduce"), and the answer is what `softib sim --json` prints.
  */
-char* softib_ask(const char* scenario, const char* folder, char* error, size_t error_bytes);
+char* softib_ask(const char* question, const char* folder, char* error, size_t error_bytes);
 void softib_free(char* answer);
 
 /*
