@@ -113,6 +113,74 @@ class Trace(CliCase):
         self.assertAlmostEqual(steps["makespan_us"] / whole["makespan_us"], 1, delta=0.2)
         self.assertAlmostEqual(again["makespan_us"] / steps["makespan_us"], 1, delta=0.001)
 
+    def test_every_option_of_run_acts_or_is_refused_by_name(self):
+        # Rank 0 sends two long messages at once, in a fabric where the place of a node counts.
+        trace = self.out / "fan.goal"
+        trace.write_text("num_ranks 4\n"
+                         "rank 0 {\na: send 4000000b to 1 tag 1\nb: send 4000000b to 2 tag 1\n"
+                         "c: calc 1000\n}\n"
+                         "rank 1 {\na: recv 4000000b from 0 tag 1\nb: calc 400000\n"
+                         "b requires a\n}\n"
+                         "rank 2 {\na: calc 700000\nb: recv 4000000b from 0 tag 1\n"
+                         "b requires a\n}\n"
+                         "rank 3 {\na: calc 5\n}\n")
+        groups = self.out / "groups.json"
+        groups.write_text('{"0": [0, 1]}')
+        file = self.out / "written"
+        fan = [str(trace), "--per-node", "1"]
+        base = ["trace", "run", "--cluster", "hgx-h200:8", *fan]
+        # Values of operands, and what stands beside an option so that it can act.
+        values = {"cluster": "hgx-h200:4", "nodes": "2", "placement": "random", "per-node": "2",
+                  "seed": "9", "job": f"{trace}@4-7", "groups": str(groups), "eager": "8MB",
+                  "message-time": "1ms", "export": f"csv={file}", "timeline": str(file)}
+        played = {"seed": [LAYERS, "--json", "--placement", "random"],
+                  "placement": [LAYERS, "--json"],
+                  "steps": [LAYERS], "groups": [EXPERTS, "--per-node", "1"],
+                  "rendezvous": [*fan, "--eager", "1KiB"]}
+        idle, pairs = [], 0
+        node = json.loads(self.ok("help", "--json"))
+        for name in ("trace", "run"):
+            node = next(each for each in node["commands"] if each["name"] == name)
+        for option in node["options"]:
+            name = option["names"][-1].removeprefix("--")
+            operand = option["operand"] or ""
+            if name == "help":
+                continue
+            choices = [values[name]] if name in values else operand.split("|") if operand else [""]
+            plain = ["trace", "run", "--cluster", "hgx-h200:8", *played.get(name, fan)]
+            outcomes = [self.outcome(plain, file)]
+            for value in choices:
+                word = [f"--{name}", value] if value else [f"--{name}"]
+                outcomes.append(self.outcome(self.without(plain, name) + word, file))
+            refused = any(status == 2 and f"--{name} " in said
+                          for status, said, _ in outcomes[1:])
+            if not refused and all(each == outcomes[0] for each in outcomes):
+                idle.append(name)
+            pairs += 1
+        self.assertEqual(idle, [])
+        self.assertGreaterEqual(pairs, 15)
+        self.assertIn("--seed changes nothing here",
+                      self.refused(*base, "--seed", "3", status=2))
+        self.assertIn("--ranks changes nothing here",
+                      self.refused(*base, "--ranks", "--json", status=2))
+
+    @staticmethod
+    def without(words, name):
+        """Returns a command line without an option and its value."""
+        if f"--{name}" not in words:
+            return words
+        at = words.index(f"--{name}")
+        return words[:at] + words[at + 2:]
+
+    def outcome(self, words, file):
+        """Returns the status, all text and the files that a command leaves."""
+        done = self.softib(*words)
+        written = sorted(self.out.glob(file.name + "*"))
+        content = [each.read_bytes() for each in written]
+        for each in written:
+            each.unlink()
+        return done.returncode, done.stdout + done.stderr, content
+
     def test_timeline_is_chromes(self):
         page = self.out / "line.json"
         self.ok("trace", "run", EXPERTS, *SMALL, "--timeline", str(page))

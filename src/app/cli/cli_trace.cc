@@ -52,6 +52,10 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
                     "the sends of messages up to this size end at once (default: 64KiB)")
         ->type_name("SIZE");
     sub->add_flag("--rendezvous", options.rendezvous, "longer messages wait for their receive");
+    only(sub->add_option("--nic", options.nic,
+                         "how a NIC sends messages to several ranks: queue pairs take turns, or "
+                         "one message after the other (default: turns)"),
+         "turns|order");
     sub->add_flag("--steps", options.steps,
                   "play collective operations step by step, each behind what it waits for");
     sub->add_option("--message-time", options.message_time,

@@ -9,7 +9,10 @@
 //   send, recv  Match by rank and tag in the order in which they begin. A message leaves when its
 //               send begins; with PlayOptions::rendezvous, a long message leaves when its receive
 //               has begun too. The send of a short message ends at once, that of a long one when
-//               the message is acknowledged.
+//               the message is acknowledged. Messages from one rank to another leave one after
+//               the other, as those of one queue pair do. Messages to different ranks share the
+//               NIC, as an HCA takes turns among queue pairs, or leave one after the other too
+//               (PlayOptions::nic_in_order), as in the LogGP models of GOAL's own simulators.
 //   collective  Begins when all members of its group have begun it, and ends for all at once. The
 //               n-th operations of all members in a communicator belong together, and a rank has
 //               one operation of a communicator at a time, as in NCCL. It takes NCCL's software
@@ -43,8 +46,9 @@ struct PlayOptions {
     std::uint64_t eager_bytes = 65536;  ///< Longest message whose send ends at once.
     bool rendezvous = false;            ///< Whether longer messages wait for their receive.
     TimePs message_ps = 100'000;        ///< Software time of one message, as OSU's tests show it.
-    bool keep_flows = false;            ///< Whether to record FlowRecords.
-    bool keep_spans = false;            ///< Whether to record SpanRecords.
+    bool nic_in_order = false;  ///< Whether a NIC sends messages of several pairs one by one.
+    bool keep_flows = false;    ///< Whether to record FlowRecords.
+    bool keep_spans = false;    ///< Whether to record SpanRecords.
 };
 
 struct RankTimes {
@@ -207,6 +211,7 @@ class Player : public net::MessageListener {
     void begin_recv(std::uint32_t who, std::uint32_t operation, TimePs at);
     void join(std::uint32_t transfer, std::uint32_t recv, TimePs at);
     void transmit(std::uint32_t transfer, TimePs at);
+    TimePs when_the_nic_is_free(const Transfer& transfer, const NicFlow& flow, TimePs start);
     void deliver(std::uint32_t transfer, TimePs at);
     std::uint32_t find_recv(Mailbox& box, const Mailbox::Key& key);
     std::uint32_t find_send(Mailbox& box, const Mailbox::Key& key);
@@ -254,6 +259,9 @@ class Player : public net::MessageListener {
     std::vector<Sent> sent_ = {};
     std::vector<std::uint32_t> free_sent_ = {};
     std::vector<TimePs> nvlink_free_at_ = {};  ///< When the NVLink of each GPU is free.
+    /// When the NIC has sent the last message of a pair of ranks, or all messages of a NIC (kNone
+    /// for the receiver).
+    std::map<std::pair<std::uint32_t, std::uint32_t>, TimePs> nic_free_at_ = {};
     std::vector<FlowRecord> flows_ = {};
     std::vector<SpanRecord> spans_ = {};
     std::vector<TimePs> started_at_ = {};  ///< Start of each operation of waits_, to keep spans.

@@ -124,7 +124,8 @@ void Player::transmit(std::uint32_t id, TimePs at) {
     const bool near = places_.share_nvlink(from.gpu, to_gpu);
     if (!near && flow.from != flow.to) {
         from.times.fabric_bytes += transfer.bytes;
-        return send(flow, {kNone, id}, start);
+        transfer.started_at = when_the_nic_is_free(transfer, flow, start);
+        return send(flow, {kNone, id}, transfer.started_at);
     }
     // Over NVLink, or over PCIe between GPUs that share a NIC.
     const Cluster& cluster = places_.cluster();
@@ -135,6 +136,16 @@ void Player::transmit(std::uint32_t id, TimePs at) {
     free_at = std::max(free_at, start) +
               static_cast<TimePs>(static_cast<double>(transfer.bytes) / rate * 1e12);
     push(free_at + static_cast<TimePs>(latency_us * 1e6), What::kDelivered, id);
+}
+
+/// Returns when a message leaves that could leave at `start`, and takes the NIC for it.
+TimePs Player::when_the_nic_is_free(const Transfer& transfer, const NicFlow& flow, TimePs start) {
+    TimePs& free_at = options_.nic_in_order ? nic_free_at_[{flow.from, kNone}]
+                                            : nic_free_at_[{transfer.from, transfer.to}];
+    const TimePs leaves = std::max(free_at, start);
+    const double rate = places_.cluster().nic_bytes_per_s();
+    free_at = leaves + static_cast<TimePs>(static_cast<double>(transfer.bytes) / rate * 1e12);
+    return leaves;
 }
 
 void Player::deliver(std::uint32_t id, TimePs at) {

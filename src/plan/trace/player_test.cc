@@ -78,6 +78,44 @@ TEST(TracePlayer, MessagesTakeTheRateOfTheirLinks) {
     }
 }
 
+/// Returns when messages of 4 MB, which rank 0 sends at once to these ranks, are delivered.
+std::vector<double> delivered_ms(std::initializer_list<std::uint32_t> to, bool nic_in_order) {
+    constexpr std::uint64_t kBytes = 4'000'000;
+    Job job = empty_job(32);
+    std::uint32_t tag = 0;
+    for (const std::uint32_t rank : to) {
+        job.programs[0].add(send(rank, kBytes, tag));
+        job.programs[rank].add(recv(0, kBytes, tag++));
+    }
+    const Playing playing = play(hgx(4), {job}, {.nic_in_order = nic_in_order, .keep_flows = true});
+    EXPECT_TRUE(playing.run());
+    std::vector<double> ends;
+    for (const FlowRecord& flow : playing.player->flows()) {
+        ends.push_back(static_cast<double>(flow.delivered_at) * 1e-9);
+    }
+    std::ranges::sort(ends);
+    return ends;
+}
+
+TEST(TracePlayer, MessagesOfOnePairLeaveOneAfterTheOther) {
+    for (const bool nic_in_order : {false, true}) {
+        const auto ends = delivered_ms({8, 8, 8}, nic_in_order);
+        ASSERT_EQ(ends.size(), 3U);
+        EXPECT_NEAR(ends[0] / ends[2], 1.0 / 3, 0.02);
+        EXPECT_NEAR(ends[1] / ends[2], 2.0 / 3, 0.02);
+    }
+}
+
+TEST(TracePlayer, MessagesToSeveralRanksShareTheNicUnlessItSendsInOrder) {
+    const auto shared = delivered_ms({8, 16, 24}, false);
+    const auto in_order = delivered_ms({8, 16, 24}, true);
+    ASSERT_EQ(shared.size(), 3U);
+    ASSERT_EQ(in_order.size(), 3U);
+    EXPECT_NEAR(shared[0] / shared[2], 1, 0.02);
+    EXPECT_NEAR(in_order[0] / in_order[2], 1.0 / 3, 0.02);
+    EXPECT_NEAR(in_order[2], shared[2], 0.02 * shared[2]) << "the NIC is busy as long";
+}
+
 TEST(TracePlayer, AReceiveFromAnyRankTakesWhatComesFirst) {
     Job job = empty_job(24);
     job.programs[8].add(compute(50 * kUs));

@@ -43,6 +43,20 @@ std::vector<Wish> wishes_of(const TraceRunOptions& options) {
     return wishes;
 }
 
+/// Returns an error if an option was given that changes nothing; std::nullopt if all act.
+std::optional<std::string> find_idle(const TraceRunOptions& options) {
+    const bool random = std::ranges::any_of(
+        wishes_of(options), [](const Wish& wish) { return wish.placement == "random"; });
+    if (options.seed && !random) {
+        return "--seed changes nothing here: no placement is random; leave it out, or say "
+               "--placement random";
+    }
+    if (options.ranks && options.json) {
+        return "--ranks changes nothing here: --json has every rank; leave it out";
+    }
+    return std::nullopt;
+}
+
 std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOptions& options,
                                                               const plan::Cluster& cluster) {
     std::vector<PlacedJob> jobs;
@@ -53,7 +67,7 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
             return std::unexpected(placement.error());
         }
         placement->per_node = options.per_node;
-        placement->seed = options.seed + jobs.size();
+        placement->seed = options.seed.value_or(1) + jobs.size();
         auto job = trace::load(wish.files, options.groups, &cluster);
         if (!job) {
             return std::unexpected(job.error());
@@ -152,6 +166,9 @@ int cmd_trace_run(const TraceRunOptions& options) {
     if (options.cluster.empty()) {
         return misuse("say which cluster: --cluster NAME (see: softib plan presets)");
     }
+    if (const auto idle = find_idle(options)) {
+        return misuse(*idle);
+    }
     const auto eager = plan::parse_size(options.eager);
     const auto message = plan::parse_time(options.message_time);
     const auto exports = trace::read_exports(options.exports);
@@ -177,6 +194,7 @@ int cmd_trace_run(const TraceRunOptions& options) {
                                {.eager_bytes = *eager,
                                 .rendezvous = options.rendezvous,
                                 .message_ps = *message,
+                                .nic_in_order = options.nic == "order",
                                 .keep_flows = trace::wants_csv(*exports),
                                 .keep_spans = !options.timeline.empty()});
     if (const auto played = play(player); !played) {

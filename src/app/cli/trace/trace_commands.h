@@ -24,8 +24,9 @@ struct TraceRunOptions {
     std::string model = "flow";
     std::string placement = "linear";
     std::uint32_t per_node = 0;
-    std::uint64_t seed = 1;
+    std::optional<std::uint64_t> seed = {};  ///< Seed of random placements; not given: 1.
     std::string eager = "64KiB";
+    std::string nic = "turns";  ///< "turns" or "order".
     bool rendezvous = false;
     bool steps = false;  ///< Collective operations are played message by message.
     std::string message_time = "100ns";
