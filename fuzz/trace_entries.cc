@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "entries.h"
-#include "spec/trace/gunzip.h"
 #include "spec/trace/trace_file.h"
+#include "zip/gzip.h"
 
 namespace softib::fuzz {
 
@@ -37,7 +37,7 @@ bool trace_holds(std::span<const std::uint8_t> input) {
         std::string packed("\x1f\x8b\x08", 3);
         packed.append(7, '\0');
         packed.append(input.begin() + 1, input.end());
-        const auto unpacked = spec::gunzip(packed);
+        const auto unpacked = zip::gunzip(packed);
         return unpacked || !unpacked.error().empty();
     }
     std::string text(kBeginnings[input[0] % kBeginnings.size()]);

@@ -4,18 +4,9 @@
 // Compression of responses. The HTTP library could do it too, but it uses brotli at its slowest
 // level, which takes seconds for a snapshot of 10,000 hosts.
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "server/http.h"
 
 namespace softib::server {
-
-std::string gzip(std::string_view plain);
-/// Decompresses bytes. Returns std::nullopt if they are not gzip, or if the result is longer than
-/// `most`.
-std::optional<std::string> gunzip(std::string_view packed, std::size_t most);
 
 /// Returns whether the client accepts gzip.
 bool takes_gzip(const Request& request);

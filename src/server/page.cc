@@ -7,6 +7,7 @@
 
 #include "page/page_files.h"
 #include "server/encoding.h"
+#include "zip/gzip.h"
 
 namespace softib::server {
 
@@ -38,7 +39,7 @@ Response page_file(const Call& call) {
         response.body = file->gzip;
         response.headers["Content-Encoding"] = "gzip";
     } else {
-        response.body = gunzip(file->gzip, kFileMax).value_or("");
+        response.body = zip::gunzip(file->gzip, kFileMax).value_or("");
     }
     return response;
 }

@@ -6,6 +6,7 @@
 #include "page/page_files.h"
 #include "server/encoding.h"
 #include "server/router.h"
+#include "zip/gzip.h"
 
 namespace softib::server {
 namespace {
@@ -26,7 +27,7 @@ TEST(Page, TheDocumentComesPackedOrPlainAndOnce) {
     const auto plain = page_response(asked("/"));
     ASSERT_TRUE(packed && plain);
     EXPECT_EQ(packed->headers.at("Content-Encoding"), "gzip");
-    EXPECT_EQ(gunzip(packed->body, 1 << 20), plain->body);
+    EXPECT_EQ(zip::gunzip(packed->body, 1 << 20), plain->body);
     EXPECT_TRUE(plain->body.starts_with("<!DOCTYPE html>"));
     const auto again = page_response(asked("/", {{"if-none-match", plain->headers.at("ETag")}}));
     EXPECT_EQ(again->status, 304);
@@ -60,9 +61,9 @@ TEST(Encoding, LongAnswersArePackedForWhoTakesIt) {
     EXPECT_EQ(answer.body.size(), 5000U);
     encode_for(asked("/", {{"accept-encoding", "gzip"}}), answer);
     EXPECT_LT(answer.body.size(), 100U);
-    EXPECT_EQ(gunzip(answer.body, 5000), std::string(5000, 'a'));
-    EXPECT_FALSE(gunzip(answer.body, 4999)) << "more comes out than is allowed";
-    EXPECT_FALSE(gunzip("no gzip", 100));
+    EXPECT_EQ(zip::gunzip(answer.body, 5000), std::string(5000, 'a'));
+    EXPECT_FALSE(zip::gunzip(answer.body, 4999)) << "more comes out than is allowed";
+    EXPECT_FALSE(zip::gunzip("no gzip", 100));
     const std::string packed = answer.body;
     encode_for(asked("/", {{"accept-encoding", "gzip"}}), answer);
     EXPECT_EQ(answer.body, packed) << "once is enough";

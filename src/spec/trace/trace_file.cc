@@ -13,7 +13,7 @@
 #include <iterator>
 
 #include "spec/trace/file_rank.h"
-#include "spec/trace/gunzip.h"
+#include "zip/gzip.h"
 
 namespace softib::spec {
 
@@ -121,8 +121,8 @@ std::expected<TraceText, std::string> load_text(const std::string& path) {
         return std::unexpected(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     }
     TraceText file{path, {std::istreambuf_iterator<char>(in), {}}};
-    if (is_gzip(file.text)) {
-        auto text = gunzip(file.text);
+    if (zip::is_gzip(file.text)) {
+        auto text = zip::gunzip(file.text);
         if (!text) {
             return std::unexpected(fmt::format("{}: {}", path, text.error()));
         }
