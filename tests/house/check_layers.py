@@ -127,7 +127,8 @@ APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/p
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + [
     "parallel", "run", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace",
-    "spec/train", "answer", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp",
+    "spec/train",
+    "answer", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp",
     "abi/sysfs", "abi/rspreload", "abi/nccl", "umad", "telemetry", "telemetry/export",
     "telemetry/mad", "telemetry/store",
     "server"] + APP
