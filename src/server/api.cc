@@ -244,6 +244,8 @@ Response Api::metrics(const Call& call) const {
     }
     // Clients take the time of their request for the time of the numbers. If the numbers are older,
     // the text has their time.
+    options.checks =
+        telemetry::check_health(*config_.collector->snapshot(), config_.collector->alarms());
     options.timestamps = config_.collector->pace() == telemetry::Pace::kSlow;
     return Response::text(metrics_text(*config_.collector->fresh(), options), kMetricsType);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "server/json.h"
 
-#include <algorithm>
-
 namespace softib::server {
 
 std::string to_text(const Json& json) {
@@ -39,20 +37,6 @@ Json to_json(const telemetry::Event& event) {
             {"count", event.count},
             {"alarm", event.alarm},
             {"active", event.active}};
-}
-
-Json to_json(const std::vector<telemetry::Check>& checks) {
-    Json list = Json::array();
-    for (const telemetry::Check& check : checks) {
-        list.push_back({{"name", check.name},
-                        {"ok", check.ok()},
-                        {"severity", to_string(check.severity)},
-                        {"text", check.text},
-                        {"objects", check.objects}});
-    }
-    return {{"ok", telemetry::worst(checks) == telemetry::Severity::kInfo},
-            {"severity", to_string(telemetry::worst(checks))},
-            {"checks", std::move(list)}};
 }
 
 }  // namespace softib::server

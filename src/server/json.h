@@ -11,6 +11,7 @@
 
 #include "telemetry/events.h"
 #include "telemetry/health.h"
+#include "view/json.h"
 
 namespace softib::server {
 
@@ -26,6 +27,6 @@ std::string to_text(const Json& json);
 std::optional<Json> parse_json(std::string_view text);
 
 Json to_json(const telemetry::Event& event);
-Json to_json(const std::vector<telemetry::Check>& checks);
+using view::to_json;  // For checks.
 
 }  // namespace softib::server

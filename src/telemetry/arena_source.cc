@@ -11,6 +11,8 @@
 #include "runtime/shm/counters.h"
 #include "runtime/shm/rpc.h"
 #include "telemetry/clocks.h"
+#include "telemetry/health.h"
+#include "telemetry/watch.h"
 #include "view/names.h"
 
 namespace softib::telemetry {
@@ -108,6 +110,7 @@ Notice::Kind kind_of(live::request::NoticeKind kind) {
 Inventory read_inventory(const live::Arena& arena) {
     Inventory inventory;
     inventory.fabric = arena.header->fabric_name;
+    inventory.has_lids = arena.header->link_layer != hca::LinkLayer::kEthernet;
     add_nodes(arena, inventory);
     // Index in the inventory of each HCA's port, and of each row in the table of switch ports.
     std::vector<std::uint32_t> of_hca(arena.header->hcas, kNoIndex);
@@ -170,6 +173,17 @@ Sample read_sample(const live::Arena& arena) {
     sample.time_ns = monotonic_ns();
     sample.wall_us = wall_us();
     return sample;
+}
+
+std::vector<view::Check> check_now(const live::Arena& arena) {
+    Snapshot snapshot;
+    snapshot.number = 1;
+    snapshot.inventory = std::make_shared<const Inventory>(read_inventory(arena));
+    snapshot.sample = read_sample(arena);
+    snapshot.rates.resize(snapshot.sample.counts.size());
+    EventBook book;
+    Watch({}).follow({}, snapshot, {}, book);
+    return check_health(snapshot, book.alarms());
 }
 
 ArenaSource::ArenaSource(std::string dir) : dir_(std::move(dir)) {}

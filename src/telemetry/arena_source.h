@@ -9,6 +9,7 @@
 
 #include "runtime/shm/arena.h"
 #include "telemetry/source.h"
+#include "view/checks.h"
 
 namespace softib::telemetry {
 
@@ -38,6 +39,8 @@ class ArenaSource final : public Source {
 
 /// Returns the inventory of the fabric in an arena.
 Inventory read_inventory(const live::Arena& arena);
+/// Returns the health of the fabric in an arena, by a single reading: without rates.
+std::vector<view::Check> check_now(const live::Arena& arena);
 /// Returns the states and settled totals of all ports, in the order of read_inventory().
 Sample read_sample(const live::Arena& arena);
 

@@ -6,20 +6,6 @@
 
 namespace softib::telemetry {
 
-const char* to_string(Severity severity) {
-    switch (severity) {
-        case Severity::kWarning:
-            return "Warning";
-        case Severity::kMinor:
-            return "Minor";
-        case Severity::kCritical:
-            return "Critical";
-        case Severity::kInfo:
-            break;
-    }
-    return "Info";
-}
-
 Event* EventBook::find(std::string_view kind, std::string_view object) {
     const auto number = last_.find(Key(kind, object));
     if (number == last_.end()) {

@@ -12,10 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "view/checks.h"
+
 namespace softib::telemetry {
 
-enum class Severity : std::uint8_t { kInfo, kWarning, kMinor, kCritical };
-const char* to_string(Severity severity);  ///< "Info", "Warning", "Minor", "Critical".
+using view::Severity;
+using view::to_string;
 
 struct Event {
     std::uint64_t id = 0;

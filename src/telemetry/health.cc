@@ -111,7 +111,7 @@ std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Even
                                      return inventory.ports[i].active_mbps <
                                             inventory.ports[i].nominal_mbps;
                                  }));
-    if (inventory.virtual_step_ns == 0) {  // Recordings of simulations have no LIDs.
+    if (inventory.has_lids) {
         checks.push_back(check_lids(inventory));
     }
     const auto rate = [&](std::uint32_t i) {
@@ -139,14 +139,6 @@ Check check_topology(const Inventory& expected, const Inventory& found) {
                                  check.objects.size() == 1 ? "" : "s");
     }
     return check;
-}
-
-Severity worst(const std::vector<Check>& checks) {
-    Severity found = Severity::kInfo;
-    for (const Check& check : checks) {
-        found = std::max(found, check.severity);
-    }
-    return found;
 }
 
 }  // namespace softib::telemetry

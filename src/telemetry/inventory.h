@@ -49,6 +49,7 @@ struct Inventory {
     /// Virtual time between two readings of a simulation, which history keeps as one second. 0 for
     /// a fabric that runs in real time.
     std::uint64_t virtual_step_ns = 0;
+    bool has_lids = true;  ///< Whether nodes have LIDs: not on Ethernet, nor in recordings.
     std::vector<Node> nodes;
     std::vector<Port> ports;  ///< The ports of a node are next to each other.
 

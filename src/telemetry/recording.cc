@@ -62,6 +62,7 @@ std::optional<Inventory> parse_inventory(const std::string& bytes) {
     inventory.revision = 1;
     inventory.fabric = in.text();
     inventory.virtual_step_ns = in.number<std::uint64_t>();
+    inventory.has_lids = false;
     const auto nodes = in.number<std::uint32_t>();
     for (std::uint32_t i = 0; i < nodes && in.good(); ++i) {
         Node node;

@@ -19,20 +19,27 @@ bool is_up(PortState state) {
     return state == PortState::kActive || state == PortState::kActiveDefer;
 }
 
-/// Whether a node had a port that was up in the snapshot before, and whether it has one now.
-struct NodeLife {
-    bool before = false;
-    bool now = false;
-};
+using Objects = std::set<std::string, std::less<>>;
 
-std::vector<NodeLife> lives(const Snapshot& before, const Snapshot& now) {
-    std::vector<NodeLife> found(now.inventory->nodes.size());
-    for (std::size_t i = 0; i < now.sample.states.size(); ++i) {
-        NodeLife& life = found[now.inventory->ports[i].node];
-        life.before = life.before || is_up(before.sample.states[i]);
-        life.now = life.now || is_up(now.sample.states[i]);
+/// Returns the objects that have an active alarm of a kind.
+Objects objects_of(const EventBook& book, std::string_view kind) {
+    Objects found;
+    for (const Event& alarm : book.alarms()) {
+        if (alarm.kind == kind) {
+            found.insert(alarm.object);
+        }
     }
     return found;
+}
+
+/// Makes the alarms of a kind inactive, except those at some objects: what was repaired, and what
+/// is no part of the fabric any more.
+void clear_others(EventBook& book, std::string_view kind, const Objects& wrong, std::int64_t time) {
+    for (const std::string& object : objects_of(book, kind)) {
+        if (!wrong.contains(object)) {
+            book.clear(kind, object, time);
+        }
+    }
 }
 
 bool same_ports(const Snapshot& before, const Snapshot& now) {
@@ -122,14 +129,14 @@ void Watch::follow(const Snapshot& before, const Snapshot& now, const std::vecto
     for (const Notice& notice : notices) {
         tell_notice(notice, *now.inventory, book);
     }
-    follow_silence(before, now, book);
+    follow_silence(now, book);
     if (before.number != 0 && before.inventory->revision != now.inventory->revision) {
         follow_inventory(before, now, book);
     }
+    follow_states(before, now, book);
     if (!same_ports(before, now)) {
         return;
     }
-    follow_states(before, now, book);
     follow_rules(before, now, book);
     follow_one_way(before, now, book);
 }
@@ -148,45 +155,64 @@ void Watch::follow_inventory(const Snapshot& before, const Snapshot& now, EventB
     }
 }
 
+/// Raises and clears the alarms for cables and nodes by what is now: a cable that was down before
+/// anybody looked is as wrong as one that was just pulled. A port that comes up has a reading's
+/// time for it.
 void Watch::follow_states(const Snapshot& before, const Snapshot& now, EventBook& book) const {
     const Inventory& inventory = *now.inventory;
     const std::int64_t time = now.sample.wall_us;
-    const std::vector<NodeLife> nodes = lives(before, now);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto ports =
+        static_cast<std::uint32_t>(std::min(inventory.ports.size(), now.sample.states.size()));
+    const bool is_first = before.number == 0 || before.instance != now.instance;
+    std::vector<bool> has_port(inventory.nodes.size());
+    std::vector<bool> is_down(ports);
+    for (std::uint32_t i = 0; i < ports; ++i) {
+        const PortState state = now.sample.states[i];
+        const bool up = is_up(state);
+        is_down[i] = !up && (state == PortState::kDown || !is_first);
+        has_port[inventory.ports[i].node] = has_port[inventory.ports[i].node] || up;
+    }
+    // Names are made only for what is wrong: a fabric may have 100,000 ports.
+    const Objects told_nodes = objects_of(book, "node_down");
+    const Objects told_ports = objects_of(book, "link_down");
+    Objects dead;
+    Objects down;
+    for (std::size_t i = 0; i < inventory.nodes.size(); ++i) {
         const Node& node = inventory.nodes[i];
-        if (nodes[i].before && !nodes[i].now) {
+        const bool is_dead = node.port_count != 0 && node.port_first < ports && !has_port[i] &&
+                             is_down[node.port_first];
+        if (is_dead && dead.insert(node.name).second && !told_nodes.contains(node.name)) {
             book.raise({Severity::kCritical, "node_down", "node", node.name,
                         fmt::format("{} has no active port", node.name), true},
                        time);
-        } else if (nodes[i].now && book.is_active("node_down", node.name)) {
-            book.clear("node_down", node.name, time);
+        } else if (!is_dead && told_nodes.contains(node.name)) {
             book.raise({Severity::kInfo, "node_up", "node", node.name,
                         fmt::format("{} is back", node.name), false},
                        time);
         }
     }
-    for (std::uint32_t i = 0; i < now.sample.states.size(); ++i) {
-        const bool was = is_up(before.sample.states[i]);
-        const bool is = is_up(now.sample.states[i]);
-        if (was == is) {
+    for (std::uint32_t i = 0; i < ports; ++i) {
+        if (!is_down[i] && told_ports.empty()) {
             continue;
         }
         const std::string name = inventory.port_name(i);
-        if (is) {
-            book.clear("link_down", name, time);
-            book.raise({Severity::kInfo, "link_up", "link", name,
-                        fmt::format("the link to {} is up", inventory.peer_name(i)), false},
-                       time);
-        } else {
+        const bool is_told = told_ports.contains(name);
+        if (is_down[i] && down.insert(name).second && !is_told) {
             book.raise({Severity::kCritical, "link_down", "link", name,
                         fmt::format("the link to {} is down", inventory.peer_name(i)), true},
                        time);
+        } else if (!is_down[i] && is_told) {
+            book.raise({Severity::kInfo, "link_up", "link", name,
+                        fmt::format("the link to {} is up", inventory.peer_name(i)), false},
+                       time);
         }
     }
+    clear_others(book, "link_down", down, time);
+    clear_others(book, "node_down", dead, time);
 }
 
-void Watch::follow_silence(const Snapshot& before, const Snapshot& now, EventBook& book) const {
-    const std::set<std::string> silent(now.sample.silent.begin(), now.sample.silent.end());
+void Watch::follow_silence(const Snapshot& now, EventBook& book) const {
+    const Objects silent(now.sample.silent.begin(), now.sample.silent.end());
     for (const std::string& name : silent) {
         if (!book.is_active("no_answer", name)) {
             book.raise({Severity::kMinor, "no_answer", "node", name,
@@ -194,11 +220,7 @@ void Watch::follow_silence(const Snapshot& before, const Snapshot& now, EventBoo
                        now.sample.wall_us);
         }
     }
-    for (const std::string& name : before.sample.silent) {
-        if (!silent.contains(name)) {
-            book.clear("no_answer", name, now.sample.wall_us);
-        }
-    }
+    clear_others(book, "no_answer", silent, now.sample.wall_us);
 }
 
 void Watch::follow_rules(const Snapshot& before, const Snapshot& now, EventBook& book) {
@@ -213,20 +235,22 @@ void Watch::follow_rules(const Snapshot& before, const Snapshot& now, EventBook&
     const double seconds = std::max(1e-3, static_cast<double>(passed_ns) / 1e9);
     for (std::size_t r = 0; r < rules_.size(); ++r) {
         const Rule& rule = rules_[r];
+        Objects broken_at;
         for (std::uint32_t i = 0; i < ports; ++i) {
             if (now.sample.fresh[i] == 0) {
+                if (broken_ns_[r][i] != 0) {
+                    broken_at.insert(inventory.port_name(i));  // Nobody knows better.
+                }
                 continue;
             }
             const double value = value_of(rule, inventory.ports[i], now.rates[i],
                                           before.sample.counts[i], now.sample.counts[i], seconds);
             std::uint64_t& broken = broken_ns_[r][i];
             if (rule.is_below ? value >= rule.limit : value <= rule.limit) {
-                if (broken >= std::uint64_t{rule.seconds} * 1'000'000'000) {
-                    book.clear(rule.name, inventory.port_name(i), now.sample.wall_us);
-                }
                 broken = 0;
                 continue;
             }
+            broken_at.insert(inventory.port_name(i));
             const bool was = broken >= std::uint64_t{rule.seconds} * 1'000'000'000;
             // The first reading that breaks the rule counts for at least the second before it.
             broken += broken == 0 ? std::max<std::uint64_t>(passed_ns, 1'000'000'000) : passed_ns;
@@ -238,6 +262,7 @@ void Watch::follow_rules(const Snapshot& before, const Snapshot& now, EventBook&
                            now.sample.wall_us);
             }
         }
+        clear_others(book, rule.name, broken_at, now.sample.wall_us);
     }
 }
 

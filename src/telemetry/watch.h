@@ -25,7 +25,7 @@ class Watch {
   private:
     void follow_inventory(const Snapshot& before, const Snapshot& now, EventBook& book) const;
     void follow_states(const Snapshot& before, const Snapshot& now, EventBook& book) const;
-    void follow_silence(const Snapshot& before, const Snapshot& now, EventBook& book) const;
+    void follow_silence(const Snapshot& now, EventBook& book) const;
     void follow_rules(const Snapshot& before, const Snapshot& now, EventBook& book);
     void follow_one_way(const Snapshot& before, const Snapshot& now, EventBook& book);
 

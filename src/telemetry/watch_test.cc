@@ -55,12 +55,64 @@ TEST_F(WatchTest, APulledCableIsAnAlarmAtBothEndsAndTheHostIsDown) {
     EXPECT_TRUE(book_.alarms().empty());
 }
 
-TEST_F(WatchTest, WhatWasDownFromTheBeginningIsNoEvent) {
-    at(0).sample.states[0] = PortState::kDown;
+TEST_F(WatchTest, WhatWasDownFromTheBeginningIsAnAlarmToo) {
+    at(0).sample.states[1] = PortState::kDown;
     follow();
-    at(1).sample.states[0] = PortState::kDown;
+    EXPECT_TRUE(book_.is_active("link_down", "h1/mlx5_0:1"));
+    EXPECT_TRUE(book_.is_active("node_down", "h1/mlx5_0"));
+    EXPECT_EQ(book_.alarms().size(), 2U);
+    at(1).sample.states[1] = PortState::kDown;
+    follow();
+    EXPECT_EQ(book_.events().size(), 2U) << "nothing is told twice";
+}
+
+TEST_F(WatchTest, APortThatComesUpHasAReadingsTime) {
+    at(0).sample.states[0] = PortState::kInit;
     follow();
     EXPECT_TRUE(book_.events().empty());
+    at(1).sample.states[0] = PortState::kInit;
+    follow();
+    EXPECT_TRUE(book_.is_active("link_down", "h0/mlx5_0:1"));
+}
+
+TEST_F(WatchTest, AlarmsOfAnEarlierProcessEndWhenTheirCauseHas) {
+    std::vector<Event> earlier;
+    for (const auto& [kind, object] : {std::pair{"link_down", "sw0:1"},
+                                       {"node_down", "of another fabric"},
+                                       {"no_answer", "sw0"},
+                                       {"slow_link", "sw7:1"}}) {
+        Event& event = earlier.emplace_back();
+        event.id = earlier.size();
+        event.kind = kind;
+        event.object = object;
+        event.alarm = event.active = true;
+    }
+    book_.restore(std::move(earlier));
+    ASSERT_EQ(book_.alarms().size(), 4U);
+    at(0);
+    follow();
+    at(1);
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
+}
+
+TEST_F(WatchTest, AnInventoryThatIsNumberedAnewKeepsTheAlarmsThatAreTrue) {
+    at(0).sample.states[1] = PortState::kDown;
+    follow();
+    Inventory more = test_inventory();
+    more.revision = 2;
+    more.nodes.push_back({.guid = Guid{0x40},
+                          .system_guid = Guid{0x40},
+                          .name = "sw1",
+                          .kind = topo::NodeKind::kSwitch,
+                          .lid = Lid{4}});
+    inventory_ = std::make_shared<const Inventory>(more);
+    at(1).sample.states[1] = PortState::kDown;
+    follow();
+    EXPECT_TRUE(book_.is_active("link_down", "h1/mlx5_0:1"));
+    at(2);
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
 }
 
 TEST_F(WatchTest, ARuleMustBeBrokenForItsSeconds) {

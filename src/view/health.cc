@@ -79,7 +79,7 @@ std::string_view state_name(HelperState state) {
     }
 }
 
-std::string health_text(const std::vector<Helper>& helpers) {
+std::string helpers_text(const std::vector<Helper>& helpers) {
     std::string text;
     for (const Helper& helper : helpers) {
         if (const std::string trouble = trouble_of(helper); !trouble.empty()) {

@@ -34,7 +34,7 @@ std::vector<Helper> read_health(int daemon);
 std::string_view state_name(HelperState state);
 
 /// Returns "ok", or what has gone wrong: "carrier restarted 2 times, last 12:01:07 (signal 9)".
-std::string health_text(const std::vector<Helper>& helpers);
+std::string helpers_text(const std::vector<Helper>& helpers);
 
 /// Returns whether all helpers run now, and none has failed to answer.
 bool all_run(const std::vector<Helper>& helpers);

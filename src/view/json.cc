@@ -9,9 +9,9 @@ namespace softib::view {
 
 namespace {
 
-Json health_json(const std::vector<Helper>& helpers) {
+Json health_json(const Status& status) {
     Json list = Json::array();
-    for (const Helper& helper : helpers) {
+    for (const Helper& helper : status.helpers) {
         list.push_back({{"name", helper.name},
                         {"state", state_name(helper.state)},
                         {"pid", helper.pid},
@@ -19,7 +19,10 @@ Json health_json(const std::vector<Helper>& helpers) {
                         {"last_end", helper.last_end},
                         {"reason", helper.reason}});
     }
-    return {{"ok", all_run(helpers)}, {"text", health_text(helpers)}, {"helpers", std::move(list)}};
+    return {{"ok", is_well(status)},
+            {"text", health_text(status)},
+            {"helpers", std::move(list)},
+            {"checks", to_json(status.checks)["checks"]}};
 }
 
 Json counters_json(const counters::PortCounts& counts) {
@@ -89,6 +92,20 @@ Json node_json(const TopologyNode& node) {
 
 }  // namespace
 
+Json to_json(const std::vector<Check>& checks) {
+    Json list = Json::array();
+    for (const Check& check : checks) {
+        list.push_back({{"name", check.name},
+                        {"ok", check.ok()},
+                        {"severity", to_string(check.severity)},
+                        {"text", check.text},
+                        {"objects", check.objects}});
+    }
+    return {{"ok", worst(checks) == Severity::kInfo},
+            {"severity", to_string(worst(checks))},
+            {"checks", std::move(list)}};
+}
+
 Json to_json(const Status& status) {
     Json switches = Json::array();
     for (const Switch& sw : status.switches) {
@@ -107,7 +124,7 @@ Json to_json(const Status& status) {
     return {{"name", status.name},
             {"dir", status.dir},
             {"pid", status.daemon_pid},
-            {"health", health_json(status.helpers)},
+            {"health", health_json(status)},
             {"lid_max", status.lid_max},
             {"hosts", hosts_json(status.hosts)},
             {"switches", std::move(switches)},

@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <vector>
+
+#include "view/checks.h"
 #include "view/manager.h"
 #include "view/status.h"
 #include "view/topology.h"
@@ -14,6 +17,7 @@ namespace softib::view {
 
 using Json = nlohmann::ordered_json;
 
+Json to_json(const std::vector<Check>& checks);
 Json to_json(const Status& status);
 Json to_json(const Topology& topology);
 Json to_json(const Manager& manager);

@@ -64,6 +64,7 @@ std::expected<Routes, std::string> join_routes(const live::Arena& arena, live::R
     }
     Routes routes;
     routes.graph = std::move(read->graph);
+    routes.down = read->down;
     routes.not_active = read->not_active;
     routes.without_lid = read->without_lid;
     routes.tables.engine = file.engine;

@@ -24,6 +24,7 @@ struct Routes {
     routing::SlToVl lanes;   ///< SL2VL tables for all service levels.
     bool sls_known = false;  ///< If false, every path is taken to have service level 0.
     std::vector<live::RouteFile::Multicast> multicast;
+    std::uint32_t down = 0;         ///< Ports that have a cable and are down.
     std::uint32_t not_active = 0;   ///< Ports whose cable is not down but that are not active.
     std::uint32_t without_lid = 0;  ///< End ports whose cable is not down and that have no LID.
 };

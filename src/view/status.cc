@@ -35,6 +35,7 @@ Status read_status(const live::Arena& arena, int daemon, std::string dir) {
                   .daemon_pid = header.daemon_pid,
                   .lid_max = header.lid_max,
                   .helpers = read_health(daemon),
+                  .checks = {},
                   .hosts = {},
                   .switches = {},
                   .programs = {}};
@@ -58,6 +59,25 @@ Status read_status(const live::Arena& arena, int daemon, std::string dir) {
         status.programs.push_back({.program = std::move(program), .held = holdings(arena, owner)});
     }
     return status;
+}
+
+std::string health_text(const Status& status) {
+    std::string text = helpers_text(status.helpers);
+    std::string wrong;
+    for (const Check& check : status.checks) {
+        if (!check.ok() && check.name != "alarms") {  // Alarms tell the same of single objects.
+            wrong += fmt::format("{}{}", wrong.empty() ? "" : "; ", check.text);
+        }
+    }
+    if (wrong.empty()) {
+        return text;
+    }
+    return fmt::format("{}{}{} (softib health tells which)", text == "ok" ? "" : text,
+                       text == "ok" ? "" : "; ", wrong);
+}
+
+bool is_well(const Status& status) {
+    return all_run(status.helpers) && worst(status.checks) == Severity::kInfo;
 }
 
 int read_counters(const live::Arena& arena, int daemon, bool of_switches, Status& status) {

@@ -14,6 +14,7 @@
 #include "core/counters/port_counters.h"
 #include "core/topo/fabric.h"
 #include "runtime/shm/arena.h"
+#include "view/checks.h"
 #include "view/health.h"
 #include "view/programs.h"
 
@@ -55,6 +56,7 @@ struct Status {
     std::uint32_t daemon_pid = 0;
     std::uint32_t lid_max = 0;
     std::vector<Helper> helpers;
+    std::vector<Check> checks;  ///< The fabric's health; the caller of read_status() fills it.
     std::vector<Host> hosts;
     std::vector<Switch> switches;
     std::vector<RunningProgram> programs;
@@ -62,6 +64,11 @@ struct Status {
 
 /// Reads the status of a fabric from its arena and its daemon.
 Status read_status(const live::Arena& arena, int daemon, std::string dir);
+
+/// Returns "ok", or what is wrong with helpers or the fabric, in one line.
+std::string health_text(const Status& status);
+/// Returns whether all helpers run, and all checks have passed.
+bool is_well(const Status& status);
 
 /// Adds the counters of HCA ports, and with `of_switches` those of switch ports, up to now. Returns
 /// 0, or an errno value if the daemon cannot bring the counters up to date.

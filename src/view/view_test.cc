@@ -68,27 +68,27 @@ TEST(ViewTopology, EachCableIsThereOnce) {
 }
 
 TEST(ViewHealth, WhatEndedIsToldUntilItRuns) {
-    EXPECT_EQ(health_text({}), "ok");
-    EXPECT_EQ(health_text({Helper{.name = "carrier", .pid = 3, .reason = {}}}), "ok");
+    EXPECT_EQ(helpers_text({}), "ok");
+    EXPECT_EQ(helpers_text({Helper{.name = "carrier", .pid = 3, .reason = {}}}), "ok");
     const std::vector<Helper> waits{
         {.name = "carrier", .state = HelperState::kEnded, .last_end = 1, .reason = "signal 9"}};
-    EXPECT_TRUE(health_text(waits).ends_with("(signal 9) and waits to be restarted"));
+    EXPECT_TRUE(helpers_text(waits).ends_with("(signal 9) and waits to be restarted"));
     EXPECT_FALSE(all_run(waits));
     const std::vector<Helper> again{
         {.name = "carrier", .pid = 4, .restarts = 1, .last_end = 1, .reason = "signal 9"}};
-    EXPECT_TRUE(health_text(again).starts_with("carrier restarted 1 time, last "));
+    EXPECT_TRUE(helpers_text(again).starts_with("carrier restarted 1 time, last "));
     EXPECT_TRUE(all_run(again));
 }
 
 TEST(ViewHealth, WhatHangsIsNamedWithItsRemedy) {
     std::vector<Helper> helpers{
         {.name = "carrier", .state = HelperState::kStopped, .pid = 7, .reason = {}}};
-    EXPECT_EQ(health_text(helpers),
+    EXPECT_EQ(helpers_text(helpers),
               "carrier (pid 7) does not answer: it is stopped; kill -CONT 7 lets it go on, kill "
               "-KILL 7 has it restarted");
     EXPECT_FALSE(all_run(helpers));
     helpers[0].state = HelperState::kSilent;
-    EXPECT_EQ(health_text(helpers),
+    EXPECT_EQ(helpers_text(helpers),
               "carrier (pid 7) does not answer; kill -KILL 7 has it restarted");
     EXPECT_FALSE(all_run(helpers));
 }

@@ -66,6 +66,33 @@ class Telemetry(ServeCase):
         self.ok("link", "up", "h1")
         self.assertTrue(wait_until(lambda: not self.get("/api/v1/alarms")["alarms"]))
 
+    def test_status_health_server_and_metrics_say_the_same_of_a_pulled_cable(self):
+        self.ok("up", "--hosts", "2")
+        self.serve()
+        self.assertEqual(self.json("status")["health"]["text"], "ok")
+        self.ok("link", "down", "h1")
+        report = json.loads(self.softib("health", "--json").stdout)
+        by_name = {check["name"]: check for check in report["checks"]}
+        self.assertEqual(by_name["links"]["text"], "2 of 4 ports are not active")
+        self.assertEqual(len(by_name["alarms"]["objects"]), 3, "both ends, and the host")
+        self.assertTrue(wait_until(lambda: len(self.get("/api/v1/alarms")["alarms"]) == 3))
+        served = {check["name"]: check for check in self.get("/api/v1/health")["checks"]}
+        health = self.json("status")["health"]
+        shown = {check["name"]: check for check in health["checks"]}
+        for name in ("links", "alarms", "nodes", "lids"):
+            self.assertEqual(by_name[name], served[name])
+            self.assertEqual(by_name[name], shown[name])
+        self.assertFalse(health["ok"])
+        self.assertIn("health: 2 of 4 ports are not active", self.ok("status"))
+        self.assertIn("2 with a cable are down", self.ok("routes", "check"))
+        self.assertIn('softib_health_objects{check="links"} 2', self.ask("/metrics")[1])
+        self.end()
+        self.serve()  # One that did not see the cable being pulled.
+        self.assertEqual(len(self.get("/api/v1/alarms")["alarms"]), 3)
+        self.ok("link", "up", "h1")
+        self.assertTrue(wait_until(lambda: not self.get("/api/v1/alarms")["alarms"]))
+        self.assertEqual(self.json("status")["health"]["text"], "ok")
+
     def test_other_sites_and_strangers_change_nothing(self):
         self.ok("up", "--hosts", "2")
         self.serve("--allow-control")

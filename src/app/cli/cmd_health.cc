@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 
 #include "app/cli/commands.h"
@@ -12,6 +11,7 @@
 #include "telemetry/arena_source.h"
 #include "telemetry/collector.h"
 #include "telemetry/health.h"
+#include "view/json.h"
 
 namespace softib::app {
 
@@ -45,20 +45,6 @@ void print(const std::vector<telemetry::Check>& checks) {
     fmt::print("{}", table.text());
 }
 
-nlohmann::ordered_json to_json(const std::vector<telemetry::Check>& checks) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const telemetry::Check& check : checks) {
-        list.push_back({{"name", check.name},
-                        {"ok", check.ok()},
-                        {"severity", to_string(check.severity)},
-                        {"text", check.text},
-                        {"objects", check.objects}});
-    }
-    return {{"ok", telemetry::worst(checks) == telemetry::Severity::kInfo},
-            {"severity", to_string(telemetry::worst(checks))},
-            {"checks", std::move(list)}};
-}
-
 }  // namespace
 
 int cmd_health(const HealthOptions& options) {
@@ -86,7 +72,7 @@ int cmd_health(const HealthOptions& options) {
             telemetry::check_topology(telemetry::from_graph(*graph), *snapshot->inventory));
     }
     if (options.json) {
-        fmt::print("{}", json_text(to_json(checks)));
+        fmt::print("{}", json_text(view::to_json(checks)));
     } else {
         print(checks);
     }

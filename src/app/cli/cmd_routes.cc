@@ -120,7 +120,11 @@ void print_table(const Checked& checked) {
     ResultTable table;
     table.row("ports", checked.routes.not_active == 0 && checked.routes.without_lid == 0,
               checked.routes.not_active + checked.routes.without_lid == 0
-                  ? "all with a cable are active and have a LID"
+                  ? checked.routes.down == 0
+                        ? "all with a cable are active and have a LID"
+                        : fmt::format("{} with a cable are down (softib health tells which); all "
+                                      "others are active and have a LID",
+                                      checked.routes.down)
                   : fmt::format("{} with a cable not active, {} without a LID",
                                 checked.routes.not_active, checked.routes.without_lid));
     table.row("paths", reach.lost == 0,
@@ -180,6 +184,7 @@ Json to_json(const Checked& checked) {
     return {{"ok", checked.good()},
             {"engine",
              checked.routes.tables.engine.empty() ? Json() : Json(checked.routes.tables.engine)},
+            {"ports_down", checked.routes.down},
             {"ports_not_active", checked.routes.not_active},
             {"ports_without_lid", checked.routes.without_lid},
             {"pairs", report.reach.pairs},

@@ -8,6 +8,7 @@
 #include "app/cli/json_text.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
+#include "telemetry/arena_source.h"
 #include "view/json.h"
 #include "view/names.h"
 #include "view/status.h"
@@ -89,6 +90,7 @@ int cmd_status(const StatusOptions& options) {
     }
     view::Status status =
         view::read_status(observer->arena(), observer->daemon(), observer->fabric().dir);
+    status.checks = telemetry::check_now(observer->arena());
     if (options.json) {
         if (const int error =
                 view::read_counters(observer->arena(), observer->daemon(), options.verbose, status);
@@ -103,9 +105,8 @@ int cmd_status(const StatusOptions& options) {
                painted(status.name, Colour::kBold), painted("up", Colour::kGreen),
                counted(status.hosts.size(), "host"), counted(hca_count(status), "HCA"),
                counted(status.switches.size(), "switch"), status.daemon_pid, status.dir);
-    fmt::print("health: {}\n\n",
-               painted(view::health_text(status.helpers),
-                       view::all_run(status.helpers) ? Colour::kGreen : Colour::kRed));
+    fmt::print("health: {}\n\n", painted(view::health_text(status),
+                                         view::is_well(status) ? Colour::kGreen : Colour::kRed));
     print_hosts(status, options.verbose);
     print_programs(status, options.verbose);
     return 0;

@@ -50,6 +50,7 @@ class Joiner {
         for (std::uint32_t p = 1; p < record.port_count; ++p) {
             const SwitchPortRecord& here = port(sw, p);
             if (!is_up(state_of(here.state))) {
+                routes_.down += here.peer_port != 0 ? 1U : 0U;
                 continue;
             }
             cabled = true;
@@ -73,6 +74,7 @@ class Joiner {
     void add_hca(const HcaRecord& record, std::uint32_t index) {
         const PortState state = state_of(record.state);
         if (record.peer_switch == UINT32_MAX || !is_up(state)) {
+            routes_.down += record.peer_port != 0 ? 1U : 0U;
             return;
         }
         routes_.not_active += state == PortState::kActive ? 0U : 1U;

@@ -17,6 +17,7 @@ namespace softib::live {
 struct ArenaRoutes {
     routing::Graph graph;  ///< Cables that are not down.
     routing::Lfts lfts;
+    std::uint32_t down = 0;         ///< Ports that have a cable and are down.
     std::uint32_t not_active = 0;   ///< Ports that are neither down nor active.
     std::uint32_t without_lid = 0;  ///< End ports of nodes in use that have no LID.
 };

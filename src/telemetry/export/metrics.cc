@@ -347,6 +347,19 @@ class MetricsWriter {
         gauge("softib_telemetry_up", "Whether the fabric could be read.", good ? 1 : 0);
         gauge("softib_telemetry_sample_timestamp_seconds", "When the fabric was read last.",
               static_cast<double>(snapshot_.sample.wall_us) / 1e6);
+        if (!options_.checks.empty()) {
+            family("softib_health_severity", "gauge",
+                   "The verdict of a check: 0 passed, 1 warning, 2 minor, 3 critical.");
+            for (const Check& check : options_.checks) {
+                line("softib_health_severity", fmt::format("{{check=\"{}\"}} ", check.name),
+                     static_cast<std::uint64_t>(check.severity));
+            }
+            family("softib_health_objects", "gauge", "How many objects have failed a check.");
+            for (const Check& check : options_.checks) {
+                line("softib_health_objects", fmt::format("{{check=\"{}\"}} ", check.name),
+                     check.objects.size());
+            }
+        }
         family("softib_telemetry_node_silent", "gauge",
                "Nodes that did not answer; the value is always 1.");
         for (const std::string& node : snapshot_.sample.silent) {

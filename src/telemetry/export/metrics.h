@@ -10,7 +10,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "telemetry/health.h"
 #include "telemetry/snapshot.h"
 
 namespace softib::telemetry {
@@ -32,9 +34,10 @@ struct MetricsOptions {
     bool by_node = true;    ///< infiniband_switch_port_…, infiniband_hca_port_…
     bool by_cable = false;  ///< infiniband_…_total
     CounterChoice counters = CounterChoice::kBySize;
-    bool timestamps = false;   ///< Whether counters have the time at which they were read.
-    std::uint32_t shards = 1;  ///< How many answers share the nodes.
-    std::uint32_t shard = 0;   ///< The number of this answer, from 0 on.
+    bool timestamps = false;      ///< Whether counters have the time at which they were read.
+    std::uint32_t shards = 1;     ///< How many answers share the nodes.
+    std::uint32_t shard = 0;      ///< The number of this answer, from 0 on.
+    std::vector<Check> checks{};  ///< The fabric's health (health.h), for softib_health_….
 };
 
 /// Number of ports up to which CounterChoice::kBySize means all counters.
