@@ -239,10 +239,11 @@ TEST(Config, WrongTypeIsNamedWithItsPlace) {
     EXPECT_EQ(error_of("hosts = 2.5"),
               "lab.toml:1:9: 'hosts' must be a whole number from 1 to 393208, not a "
               "floating-point number");
-    EXPECT_EQ(error_of("topology = true"),
-              "lab.toml:1:12: 'topology' must be one of single-switch, fat-tree, torus, dragonfly, "
-              "rail-optimized, rail-only, superpod, dragonfly-plus, hyperx, not "
-              "true");
+    EXPECT_EQ(
+        error_of("topology = true"),
+        "lab.toml:1:12: 'topology' must be one of single-switch, fat-tree, "
+        "rail-optimized, rail-only, superpod, torus, hyperx, dragonfly or dragonfly-plus, not "
+        "true");
 }
 
 TEST(Config, ValueOutOfRangeIsNamedWithItsPlace) {

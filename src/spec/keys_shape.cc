@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Keys of the fabric itself: its name, the file it is read from, and the shape that is generated.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 #include "core/topo/subnets.h"
+#include "core/topo/topology.h"
 #include "spec/fabric_name.h"
 #include "spec/key_rule.h"
 
@@ -35,10 +34,7 @@ Result set_topology(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     const auto shape = text == nullptr ? std::nullopt : topo::parse_shape(*text);
     if (!shape) {
-        std::vector<std::string_view> names;
-        std::ranges::transform(topo::kShapes, std::back_inserter(names),
-                               [](topo::Shape known) { return topo::to_string(known); });
-        return refuse(fmt::format("one of {}", fmt::join(names, ", ")), value);
+        return refuse("one of " + topo::topology_names(0, "or"), value);
     }
     description.spec.shape = *shape;
     return {};
@@ -103,13 +99,9 @@ std::span<const KeyRule> name_keys() {
 }
 
 std::span<const KeyRule> shape_keys() {
-    static constexpr KeyRule kRules[] = {
-        {{"topology", "SHAPE",
-          "single-switch, fat-tree, rail-optimized, rail-only, superpod, torus, hyperx, dragonfly "
-          "or dragonfly-plus",
-          "single-switch"},
-         Form::kText,
-         set_topology},
+    static const std::string kNames = topo::topology_names(0, "or");
+    static const KeyRule kRules[] = {
+        {{"topology", "SHAPE", kNames, "single-switch"}, Form::kText, set_topology},
         {{"hosts", "N", "virtual hosts", "2"},
          Form::kNumber,
          set_number<&Spec::hosts, 1, kHostsMax>},

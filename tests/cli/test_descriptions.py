@@ -52,8 +52,9 @@ class Descriptions(CliCase):
     def test_bad_value(self):
         self.assertEqual(
             self.message('hosts = 2\ntopology = "ring"\n'),
-            "FILE:2:12: 'topology' must be one of single-switch, fat-tree, torus, dragonfly, "
-            'rail-optimized, rail-only, superpod, dragonfly-plus, hyperx, not "ring"')
+            "FILE:2:12: 'topology' must be one of single-switch, fat-tree, "
+            'rail-optimized, rail-only, superpod, torus, hyperx, dragonfly or dragonfly-plus, not '
+            '"ring"')
 
     def test_broken_syntax(self):
         self.assertRegex(self.message("hosts = 2\nhcas = = 1\n"), r"^FILE:2:8: ")

@@ -12,6 +12,7 @@
 #include "app/fabric/fabric_dir.h"
 #include "app/fabric/observe.h"
 #include "core/routing/engine.h"
+#include "core/topo/topology.h"
 #include "view/names.h"
 
 namespace softib::app::complete {
@@ -143,9 +144,6 @@ bool add_of_fabric(const Wanted& wanted, Values& out) {
 
 void add_fixed(const Wanted& wanted, const Command& program, Values& out) {
     static const std::map<std::string_view, std::string_view> kChoices{
-        {"SHAPE",
-         "single-switch|fat-tree|rail-optimized|rail-only|superpod|torus|hyperx|dragonfly|"
-         "dragonfly-plus"},
         {"GEN", "EDR|HDR|NDR|XDR"},
         {"WAY", "direct|packet"},
         {"WHAT", "infiniband|ethernet"},
@@ -158,6 +156,10 @@ void add_fixed(const Wanted& wanted, const Command& program, Values& out) {
         add_choices(choices->second, out);
     } else if (wanted.operand.find('|') != std::string::npos) {
         add_choices(wanted.operand, out);
+    } else if (wanted.operand == "SHAPE") {
+        for (const topo::Topology* const topology : topo::topologies()) {
+            out.add(topology->name);
+        }
     } else if (wanted.operand == "ENGINE") {
         for (const routing::Engine& engine : routing::engines()) {
             out.add(engine.name, engine.purpose);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The choice of an engine. Tori and dragonflies have engines that know their shape, and regular fat
-// trees one that lets as few flows of a shift meet as can be. On other graphs, such as damaged trees
-// or trees that have grown, no rule says which engine is the best, so several are tried, and what
-// counts is the number of flows that meet on the busiest link.
+// trees one that lets as few flows of a shift meet as can be. On other graphs, such as damaged
+// trees or trees that have grown, no rule says which engine is the best, so several are tried, and
+// what counts is the number of flows that meet on the busiest link.
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,7 +56,7 @@ class Trial {
         }
     }
 
-    /// Adds shortest paths, balanced, on at most so many lanes.
+    /// Adds shortest paths, balanced, on at most `vls_max` lanes.
     void add_layers(std::uint8_t vls_max) {
         const Neighbours neighbours(graph_);
         Tables tables{.engine = "dfsssp, balanced", .lfts = route_by_weights(graph_)};

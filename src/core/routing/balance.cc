@@ -16,15 +16,15 @@ namespace softib::routing {
 namespace {
 
 constexpr std::uint32_t kHostsMax = 1024;
-constexpr std::uint64_t kLoadsMax = std::uint64_t{1} << 23;  // Of two bytes each, see loads_.
+constexpr std::uint64_t kLoadsMax = std::uint64_t{1} << 23;  // Entries of loads_, 16 MiB.
 constexpr std::uint32_t kRandomPermutations = 32;
 // Steps, of about a nanosecond each, after which no further pass begins.
 constexpr std::uint64_t kStepsMax = 300'000'000;
 constexpr std::uint64_t kSeed = 1;
 
-/// What one more flow on a link costs, by the flows that it has. The flows of a link cost the eighth
-/// power of their number, so that a link with one flow more than the others costs more than what
-/// all of them save by it; from 64 flows on, each further flow costs the same.
+/// What one more flow on a link costs, by the flows that it has. The flows of a link cost the
+/// eighth power of their number, so that a link with one flow more than the others costs more than
+/// what all of them save by it; from 64 flows on, each further flow costs the same.
 constexpr auto kCostOfNext = [] {
     const auto power = [](std::int64_t flows) {
         const std::int64_t square = flows * flows;

@@ -100,8 +100,8 @@ class DorRouter {
             }
             for (const std::uint8_t sl : sls(levels)) {
                 for (unsigned level = 0; level < levels.count; ++level) {
-                    row[level * levels.sls() + sl] = static_cast<std::uint8_t>(
-                        level * levels.vls + lane(sl, out_class));
+                    row[level * levels.sls() + sl] =
+                        static_cast<std::uint8_t>(level * levels.vls + lane(sl, out_class));
                 }
             }
             map.set_row(0, out_class, row);
@@ -281,8 +281,8 @@ std::expected<Tables, Error> route(const Graph& graph, const Options& options, c
         return std::unexpected(Error{fmt::format(
             "rings need {} virtual lanes and there {}: switch QoS on, or take engine nue or updn "
             "instead of {}",
-            levels.count == 1 ? "two" : "four",
-            options.usable_vls() == 1 ? "is one" : "are fewer", engine)});
+            levels.count == 1 ? "two" : "four", options.usable_vls() == 1 ? "is one" : "are fewer",
+            engine)});
     }
     Tables tables{.engine = engine, .lfts = Lfts(graph.switch_count(), graph.lid_max())};
     router.fill(tables);
@@ -304,14 +304,13 @@ std::expected<Tables, Error> route_with_dor(const Graph& graph, const Options& o
 
 std::expected<Tables, Error> route_with_torus_2qos(const Graph& graph, const Options& options) {
     constexpr const char* kName = "torus-2QoS";
-    const Levels levels{
-        .count = 2,
-        .vls = std::min<std::uint8_t>(static_cast<std::uint8_t>(options.usable_vls() / 2),
-                                      kSlCount / 2)};
+    const Levels levels{.count = 2,
+                        .vls = std::min<std::uint8_t>(
+                            static_cast<std::uint8_t>(options.usable_vls() / 2), kSlCount / 2)};
     if (levels.vls == 0) {
-        return std::unexpected(
-            Error{"torus-2QoS gives each of its two levels lanes of its own, and there is one lane: "
-                  "switch QoS on, or take engine nue or updn instead"});
+        return std::unexpected(Error{
+            "torus-2QoS gives each of its two levels lanes of its own, and there is one lane: "
+            "switch QoS on, or take engine nue or updn instead"});
     }
     auto tables = route(graph, options, kName, levels, kDatelinesOfTwoLevels);
     if (tables) {

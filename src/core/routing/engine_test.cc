@@ -248,9 +248,9 @@ TEST(Registry, FindsEnginesByName) {
         EXPECT_FALSE(engine.purpose.empty());
         names.insert(engine.name);
     }
-    EXPECT_EQ(names, (std::set<std::string_view>{"auto", "minhop", "updn", "ftree", "dor",
-                                                 "torus-2QoS", "dragonfly", "dfsssp", "lash",
-                                                 "nue"}));
+    EXPECT_EQ(names,
+              (std::set<std::string_view>{"auto", "minhop", "updn", "ftree", "dor", "torus-2QoS",
+                                          "dragonfly", "dfsssp", "lash", "nue"}));
     EXPECT_EQ(find_engine("sssp"), nullptr);
 }
 

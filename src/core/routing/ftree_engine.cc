@@ -33,7 +33,7 @@ struct ColumnPorts {
     std::vector<std::uint32_t> cables;  ///< By column: number of cables, which is that of its rows.
     std::uint32_t width = 0;
     bool gaps = false;  ///< Whether some column has fewer cables than another.
-    Descent descent;  ///< Used instead if several neighbours lead down.
+    Descent descent;    ///< Used instead if several neighbours lead down.
 
     /// Returns the first column from this one on that has a port.
     std::uint32_t next(std::uint32_t column) const {

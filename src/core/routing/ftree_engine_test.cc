@@ -126,8 +126,8 @@ TEST(FatTreeRouting, AnotherCableOfABundleTakesAShareOfWhatALostOneHad) {
         }
         for (std::uint32_t spine = 0; spine < 2; ++spine) {
             for (std::uint32_t cable = 0; cable < (leaf + spine == 0 ? 3U : 4U); ++cable) {
-                builder.add_cable(leaf, static_cast<std::uint8_t>(13 + 4 * spine + cable), 2 + spine,
-                                  static_cast<std::uint8_t>(1 + 4 * leaf + cable));
+                builder.add_cable(leaf, static_cast<std::uint8_t>(13 + 4 * spine + cable),
+                                  2 + spine, static_cast<std::uint8_t>(1 + 4 * leaf + cable));
             }
         }
     }

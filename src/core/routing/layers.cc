@@ -358,9 +358,10 @@ bool add_pair_by_pair(const Graph& graph, std::uint8_t vls_max, Tables& tables) 
 }
 
 Error too_few_lanes(std::string_view engine, std::uint8_t lanes) {
-    return {fmt::format("{} needs more lanes than the {} that all links of this subnet have: take "
-                        "engine nue, which needs one, or let links have more lanes",
-                        engine, lanes)};
+    return {
+        fmt::format("{} needs more lanes than the {} that all links of this subnet have: take "
+                    "engine nue, which needs one, or let links have more lanes",
+                    engine, lanes)};
 }
 
 }  // namespace softib::routing

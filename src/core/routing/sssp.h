@@ -37,8 +37,8 @@ class Sssp {
 /// Returns tables with such a path to every LID, and no lanes yet.
 Lfts route_by_weights(const Graph& graph);
 /// Returns tables with one such path to each switch: its LIDs take the same switches, and parallel
-/// cables between them in turn. Without `spread` all weights stay 0, so that paths are by the lowest
-/// port, on a torus mostly dimension by dimension.
+/// cables between them in turn. Without `spread` all weights stay 0, so that paths are by the
+/// lowest port, on a torus mostly dimension by dimension.
 Lfts route_by_switch(const Graph& graph, bool spread);
 
 }  // namespace softib::routing

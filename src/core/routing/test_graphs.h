@@ -194,8 +194,9 @@ inline Graph make_directors(const DirectorTree& tree) {
     return graph ? *graph : Graph{};
 }
 
-/// A tree as clusters grow: leaves with different numbers of hosts, bundles of cables that have lost
-/// some, leaves that are joined to a part of the spines only, and a few hosts on the first spine.
+/// A tree as clusters grow: leaves with different numbers of hosts, bundles of cables that have
+/// lost some, leaves that are joined to a part of the spines only, and a few hosts on the first
+/// spine.
 inline Graph uneven_tree(std::uint64_t seed) {
     Prng prng(seed);
     GraphBuilder builder;

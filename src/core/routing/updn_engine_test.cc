@@ -62,11 +62,8 @@ TEST(UpDown, HostsOnSpinesDoNotTurnTheTreeIntoOneWithASingleRoot) {
     for (std::uint32_t sw = 0; sw < kLeaves + kSpines; ++sw) {
         const std::uint8_t hosts = sw < kLeaves ? 8 : 1;
         for (std::uint8_t port = 1; port <= hosts; ++port, ++lid) {
-            builder.add_target({.guid = Guid{100U + lid},
-                                .lid = Lid{lid},
-                                .port = port,
-                                .at = sw,
-                                .order = lid});
+            builder.add_target(
+                {.guid = Guid{100U + lid}, .lid = Lid{lid}, .port = port, .at = sw, .order = lid});
         }
         for (std::uint32_t spine = 0; sw < kLeaves && spine < kSpines; ++spine) {
             builder.add_cable(sw, static_cast<std::uint8_t>(9 + spine), kLeaves + spine,

@@ -53,8 +53,7 @@ std::uint8_t Manager::sl(Lid source, Lid destination, std::uint8_t wanted) const
     if (!graph_ || !routing_needs_lanes()) {
         return wanted;
     }
-    const unsigned needed =
-        tables_.sls.uniform() ? 0U : tables_.sl(*graph_, source, destination);
+    const unsigned needed = tables_.sls.uniform() ? 0U : tables_.sl(*graph_, source, destination);
     return static_cast<std::uint8_t>(needed | (wanted & tables_.free_sl_bits));
 }
 

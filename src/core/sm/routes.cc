@@ -61,9 +61,9 @@ bool Manager::build_graph() {
     return true;
 }
 
-/// Returns all end ports, those with a place in the configured order first. The others are by switch,
-/// in the order of the switches' lowest hosts, and then by port: that is how racks are cabled and
-/// numbered, whereas GUIDs within a rack are in no order.
+/// Returns all end ports, those with a place in the configured order first. The others are by
+/// switch, in the order of the switches' lowest hosts, and then by port: that is how racks are
+/// cabled and numbered, whereas GUIDs within a rack are in no order.
 std::vector<EndPort> Manager::ends_in_order() const {
     struct Place {
         std::uint32_t order;
@@ -88,12 +88,12 @@ std::vector<EndPort> Manager::ends_in_order() const {
         const auto found = first.find(switch_of(end));
         const SubnetPort& port = subnet_.port(end);
         const auto given = config_.host_order.find(port.guid.value);
-        ends.push_back({{.order = given == config_.host_order.end() ? UINT32_MAX : given->second,
-                         .first = found == first.end() ? port.guid : found->second,
-                         .port = subnet_.node(end.node).is_switch() ? std::uint8_t{0}
-                                                                    : port.peer_port,
-                         .guid = port.guid},
-                        end});
+        ends.push_back(
+            {{.order = given == config_.host_order.end() ? UINT32_MAX : given->second,
+              .first = found == first.end() ? port.guid : found->second,
+              .port = subnet_.node(end.node).is_switch() ? std::uint8_t{0} : port.peer_port,
+              .guid = port.guid},
+             end});
     });
     std::ranges::sort(ends, {}, [](const auto& entry) { return entry.first; });
     std::vector<EndPort> result;

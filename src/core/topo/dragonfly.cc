@@ -11,6 +11,7 @@
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
 #include "core/topo/groups.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
 
@@ -109,8 +110,6 @@ Fabric build(const Spec& spec, const DragonflyPlan& plan, const Placement& place
     return builder.take();
 }
 
-}  // namespace
-
 std::expected<Fabric, Error> generate_dragonfly(const Spec& spec) {
     DragonflyPlan plan;
     choose_size(spec, plan);
@@ -132,5 +131,13 @@ std::expected<Fabric, Error> generate_dragonfly(const Spec& spec) {
                               static_cast<std::uint32_t>(plan.hcas_per_switch));
     return build(spec, plan, placement);
 }
+
+}  // namespace
+
+const Topology kDragonflyTopology{.shape = Shape::kDragonfly,
+                                  .name = "dragonfly",
+                                  .keys = SpecKeys::kGroups | SpecKeys::kHostsPerSwitch,
+                                  .layout = Layout::kGroups,
+                                  .generate = generate_dragonfly};
 
 }  // namespace softib::topo

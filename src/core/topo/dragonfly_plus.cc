@@ -12,6 +12,7 @@
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
 #include "core/topo/groups.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
 
@@ -112,8 +113,6 @@ Fabric build(const Spec& spec, const GroupsPlan& plan, const Placement& placemen
     return builder.take();
 }
 
-}  // namespace
-
 std::expected<Fabric, Error> generate_dragonfly_plus(const Spec& spec) {
     const std::uint64_t hcas = hca_count(spec);
     GroupsPlan plan = choose_size(spec, hcas);
@@ -134,5 +133,13 @@ std::expected<Fabric, Error> generate_dragonfly_plus(const Spec& spec) {
                               static_cast<std::uint32_t>(plan.hcas_per_leaf));
     return build(spec, plan, placement);
 }
+
+}  // namespace
+
+const Topology kDragonflyPlusTopology{.shape = Shape::kDragonflyPlus,
+                                      .name = "dragonfly-plus",
+                                      .keys = SpecKeys::kGroups | SpecKeys::kHostsPerSwitch,
+                                      .layout = Layout::kGroups,
+                                      .generate = generate_dragonfly_plus};
 
 }  // namespace softib::topo

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/topo/topology.h"
+
 namespace softib::topo {
 
 namespace {
@@ -187,39 +189,17 @@ std::optional<Generation> parse_generation(const std::string& text) {
 }
 
 std::optional<Shape> parse_shape(const std::string& text) {
-    if (lower(text) == "rail-optimised") {
+    const std::string name = lower(text);
+    if (name == "rail-optimised") {
         return Shape::kRailOptimized;
     }
-    for (const Shape shape : kShapes) {
-        if (lower(text) == to_string(shape)) {
-            return shape;
-        }
-    }
-    return std::nullopt;
+    const auto found = std::ranges::find_if(
+        topologies(), [&](const Topology* topology) { return name == topology->name; });
+    return found == topologies().end() ? std::nullopt : std::optional((*found)->shape);
 }
 
 const char* to_string(Shape shape) {
-    switch (shape) {
-        case Shape::kFatTree:
-            return "fat-tree";
-        case Shape::kTorus:
-            return "torus";
-        case Shape::kDragonfly:
-            return "dragonfly";
-        case Shape::kRailOptimized:
-            return "rail-optimized";
-        case Shape::kRailOnly:
-            return "rail-only";
-        case Shape::kSuperPod:
-            return "superpod";
-        case Shape::kDragonflyPlus:
-            return "dragonfly-plus";
-        case Shape::kHyperX:
-            return "hyperx";
-        case Shape::kSingleSwitch:
-            break;
-    }
-    return "single-switch";
+    return topology_of(shape).name;
 }
 
 std::optional<Taper> parse_taper(const std::string& text) {

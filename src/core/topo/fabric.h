@@ -81,20 +81,17 @@ struct Host {
     std::vector<std::string> device_names;  ///< Parallel to hcas: "mlx5_0", "mlx5_1", …
 };
 
+/// The topologies that can be generated; topology.h has what is known of each.
 enum class Shape : std::uint8_t {
-    kSingleSwitch,
-    kFatTree,
-    kTorus,
-    kDragonfly,
-    kRailOptimized,  ///< A fat tree in which each HCA of a host has a leaf of its own.
-    kRailOnly,       ///< A separate tree for each HCA of the hosts; no cable joins these trees.
-    kSuperPod,  ///< Rail-optimized, in scalable units of as many hosts as a leaf has ports down.
-    kDragonflyPlus,  ///< Groups are leaves and spines; spines have the cables to other groups.
-    kHyperX,         ///< A grid in which all switches of a line are joined to each other.
+#define SOFTIB_SHAPE(name, row) name,
+#include "core/topo/shapes.inc"
+#undef SOFTIB_SHAPE
 };
-inline constexpr std::array kShapes{Shape::kSingleSwitch, Shape::kFatTree,       Shape::kTorus,
-                                    Shape::kDragonfly,    Shape::kRailOptimized, Shape::kRailOnly,
-                                    Shape::kSuperPod,     Shape::kDragonflyPlus, Shape::kHyperX};
+inline constexpr std::array kShapes{
+#define SOFTIB_SHAPE(name, row) Shape::name,
+#include "core/topo/shapes.inc"
+#undef SOFTIB_SHAPE
+};
 
 struct Fabric {
     std::string name;

@@ -5,21 +5,14 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/topology.h"
 #include "core/topo/tree_plan.h"
 
 namespace softib::topo {
 
 namespace {
 
-TreeRules rules_of(Shape shape) {
-    return {.rails = shape == Shape::kRailOptimized || shape == Shape::kSuperPod,
-            .whole_units = shape == Shape::kSuperPod};
-}
-
-}  // namespace
-
-std::expected<Fabric, Error> generate_fat_tree(const Spec& spec) {
-    const TreeRules rules = rules_of(spec.shape);
+std::expected<Fabric, Error> generate_tree(const Spec& spec, const TreeRules& rules) {
     if (auto result = rules.rails ? check_rails(spec) : std::expected<void, Error>{}; !result) {
         return std::unexpected(result.error());
     }
@@ -36,5 +29,32 @@ std::expected<Fabric, Error> generate_fat_tree(const Spec& spec) {
     cable_tree(builder, *plan, tree);
     return builder.take();
 }
+
+}  // namespace
+
+const Topology kFatTreeTopology{
+    .shape = Shape::kFatTree,
+    .name = "fat-tree",
+    .keys = SpecKeys::kLevels | SpecKeys::kHostsPerSwitch,
+    .layout = Layout::kTree,
+    .generate = [](const Spec& spec) { return generate_tree(spec, {}); }};
+
+/// A fat tree in which each HCA of a host has a leaf of its own.
+const Topology kRailOptimizedTopology{
+    .shape = Shape::kRailOptimized,
+    .name = "rail-optimized",
+    .keys = SpecKeys::kLevels,
+    .layout = Layout::kTree,
+    .generate = [](const Spec& spec) { return generate_tree(spec, {.rails = true}); }};
+
+/// Rail-optimized, in scalable units of as many hosts as a leaf has ports down.
+const Topology kSuperPodTopology{.shape = Shape::kSuperPod,
+                                 .name = "superpod",
+                                 .keys = SpecKeys::kLevels,
+                                 .layout = Layout::kTree,
+                                 .generate = [](const Spec& spec) {
+                                     return generate_tree(spec,
+                                                          {.rails = true, .whole_units = true});
+                                 }};
 
 }  // namespace softib::topo

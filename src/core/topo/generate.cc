@@ -7,6 +7,7 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
 
@@ -66,38 +67,27 @@ std::expected<void, Error> check_common(const Spec& spec) {
     return check_lids(spec, 1);
 }
 
-bool is_tree(Shape shape) {
-    return shape == Shape::kFatTree || shape == Shape::kRailOptimized ||
-           shape == Shape::kRailOnly || shape == Shape::kSuperPod;
-}
-
 /// Refuses values that the shape does not use, since a user who gives one expects an effect.
 std::expected<void, Error> check_foreign_fields(const Spec& spec) {
     struct Field {
         bool given;
-        bool used;
+        std::uint8_t key;
         const char* name;
-        const char* shapes;
     };
-    const bool tree = is_tree(spec.shape);
-    const bool grid = spec.shape == Shape::kTorus || spec.shape == Shape::kHyperX;
-    const bool groups = spec.shape == Shape::kDragonfly || spec.shape == Shape::kDragonflyPlus;
-    constexpr const char* kTrees = "fat-tree, rail-optimized, rail-only and superpod";
-    constexpr const char* kDragonflies = "dragonfly and dragonfly-plus";
     const Field fields[] = {
-        {spec.levels != 0, tree, "levels", kTrees},
-        {spec.oversubscription != Taper{}, tree, "oversubscription", kTrees},
-        {spec.spine_oversubscription != Taper{}, tree, "spine_oversubscription", kTrees},
-        {!spec.dimensions.empty(), grid, "dimensions", "torus and hyperx"},
-        {spec.hosts_per_switch != 0, grid || groups || spec.shape == Shape::kFatTree,
-         "hosts_per_switch", "fat-tree, torus, hyperx, dragonfly and dragonfly-plus"},
-        {spec.groups != 0, groups, "groups", kDragonflies},
-        {spec.switches_per_group != 0, groups, "switches_per_group", kDragonflies},
+        {spec.levels != 0, SpecKeys::kLevels, "levels"},
+        {spec.oversubscription != Taper{}, SpecKeys::kLevels, "oversubscription"},
+        {spec.spine_oversubscription != Taper{}, SpecKeys::kLevels, "spine_oversubscription"},
+        {!spec.dimensions.empty(), SpecKeys::kDimensions, "dimensions"},
+        {spec.hosts_per_switch != 0, SpecKeys::kHostsPerSwitch, "hosts_per_switch"},
+        {spec.groups != 0, SpecKeys::kGroups, "groups"},
+        {spec.switches_per_group != 0, SpecKeys::kGroups, "switches_per_group"},
     };
+    const Topology& topology = topology_of(spec.shape);
     for (const Field& field : fields) {
-        if (field.given && !field.used) {
+        if (field.given && (topology.keys & field.key) == 0) {
             return refuse(fmt::format("{} belongs to {}, not to {}: leave it out or change shape",
-                                      field.name, field.shapes, to_string(spec.shape)));
+                                      field.name, topology_names(field.key, "and"), topology.name));
         }
     }
     return {};
@@ -140,25 +130,7 @@ std::expected<Fabric, Error> generate(const Spec& spec) {
     if (auto result = check_foreign_fields(spec); !result) {
         return std::unexpected(result.error());
     }
-    switch (spec.shape) {
-        case Shape::kFatTree:
-        case Shape::kRailOptimized:
-        case Shape::kSuperPod:
-            return generate_fat_tree(spec);
-        case Shape::kRailOnly:
-            return generate_rail_only(spec);
-        case Shape::kTorus:
-            return generate_torus(spec);
-        case Shape::kDragonfly:
-            return generate_dragonfly(spec);
-        case Shape::kDragonflyPlus:
-            return generate_dragonfly_plus(spec);
-        case Shape::kHyperX:
-            return generate_hyperx(spec);
-        case Shape::kSingleSwitch:
-            break;
-    }
-    return generate_single_switch(spec);
+    return topology_of(spec.shape).generate(spec);
 }
 
 }  // namespace softib::topo

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// One function for each shape. `generate` calls them after checks that all shapes have in common.
+// What generators have in common. Their rows are in topology.h.
 
 #include <cstdint>
 #include <expected>
@@ -12,14 +12,6 @@
 
 namespace softib::topo {
 
-std::expected<Fabric, Error> generate_single_switch(const Spec& spec);
-/// Generates a fat tree, a rail-optimized fabric or a SuperPOD.
-std::expected<Fabric, Error> generate_fat_tree(const Spec& spec);
-std::expected<Fabric, Error> generate_rail_only(const Spec& spec);
-std::expected<Fabric, Error> generate_torus(const Spec& spec);
-std::expected<Fabric, Error> generate_dragonfly(const Spec& spec);
-std::expected<Fabric, Error> generate_dragonfly_plus(const Spec& spec);
-std::expected<Fabric, Error> generate_hyperx(const Spec& spec);
 /// Generates several subnets of any one shape, joined by routers.
 std::expected<Fabric, Error> generate_subnets(const Spec& spec);
 

@@ -9,6 +9,7 @@
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
 #include "core/topo/grid.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
 
@@ -49,8 +50,6 @@ void cable_lines(FabricBuilder& builder, const GridPlan& plan,
     }
 }
 
-}  // namespace
-
 std::expected<Fabric, Error> generate_hyperx(const Spec& spec) {
     GridPlan plan;
     if (auto result = choose_size(spec, hca_count(spec), plan); !result) {
@@ -66,5 +65,13 @@ std::expected<Fabric, Error> generate_hyperx(const Spec& spec) {
     cable_lines(builder, plan, add_grid(builder, spec, plan));
     return builder.take();
 }
+
+}  // namespace
+
+const Topology kHyperXTopology{.shape = Shape::kHyperX,
+                               .name = "hyperx",
+                               .keys = SpecKeys::kDimensions | SpecKeys::kHostsPerSwitch,
+                               .layout = Layout::kGrid,
+                               .generate = generate_hyperx};
 
 }  // namespace softib::topo

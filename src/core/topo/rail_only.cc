@@ -6,6 +6,7 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/topology.h"
 #include "core/topo/tree_plan.h"
 
 namespace softib::topo {
@@ -56,8 +57,6 @@ Fabric with_warning(Fabric fabric) {
     return fabric;
 }
 
-}  // namespace
-
 std::expected<Fabric, Error> generate_rail_only(const Spec& spec) {
     if (auto result = check_rails(spec); !result) {
         return std::unexpected(result.error());
@@ -74,5 +73,13 @@ std::expected<Fabric, Error> generate_rail_only(const Spec& spec) {
     }
     return with_warning(build_trees(spec, *plan));
 }
+
+}  // namespace
+
+const Topology kRailOnlyTopology{.shape = Shape::kRailOnly,
+                                 .name = "rail-only",
+                                 .keys = SpecKeys::kLevels,
+                                 .layout = Layout::kTree,
+                                 .generate = generate_rail_only};
 
 }  // namespace softib::topo

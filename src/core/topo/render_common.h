@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "core/topo/fabric.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
 
 inline bool is_grid(const Fabric& fabric) {
-    return fabric.shape == Shape::kTorus || fabric.shape == Shape::kHyperX;
+    return fabric.shape && topology_of(*fabric.shape).layout == Layout::kGrid;
 }
 inline bool is_grouped(const Fabric& fabric) {
-    return fabric.shape == Shape::kDragonfly || fabric.shape == Shape::kDragonflyPlus;
+    return fabric.shape && topology_of(*fabric.shape).layout == Layout::kGroups;
 }
 inline bool is_flat(const Fabric& fabric) {
     return is_grid(fabric) || is_grouped(fabric);

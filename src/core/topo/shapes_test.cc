@@ -9,8 +9,10 @@
 #include <string>
 
 #include "core/topo/fabric.h"
+#include "core/topo/render.h"
 #include "core/topo/report.h"
 #include "core/topo/test_fabric.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
 namespace {
@@ -366,6 +368,58 @@ TEST(Report, TextNamesWhatItAssumes) {
           "NDR: DAC to 2 m, ACC to 5 m, transceivers, multi-mode to 50 m"}) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     }
+}
+
+/// A description of a topology that sets every key that it may.
+Spec full_spec(const Topology& topology) {
+    Spec spec{.shape = topology.shape, .hosts = 8, .hcas_per_host = 2, .radix = 16};
+    if ((topology.keys & SpecKeys::kLevels) != 0) {
+        spec.levels = 2;
+    }
+    if ((topology.keys & SpecKeys::kDimensions) != 0) {
+        spec.dimensions = {3, 3};
+    }
+    if ((topology.keys & SpecKeys::kGroups) != 0) {
+        spec.groups = 3;
+    }
+    return spec;
+}
+
+TEST(Topologies, ARowIsAllThatTheRestNeedsToKnow) {
+    ASSERT_EQ(topologies().size(), kShapes.size());
+    for (std::size_t i = 0; i < kShapes.size(); ++i) {
+        const Topology& topology = *topologies()[i];
+        EXPECT_EQ(topology.shape, kShapes[i]) << "rows are in the order of shapes.inc";
+        EXPECT_EQ(&topology_of(topology.shape), &topology);
+        EXPECT_EQ(parse_shape(topology.name), topology.shape);
+        EXPECT_STREQ(to_string(topology.shape), topology.name);
+        const auto fabric = generate(full_spec(topology));
+        ASSERT_TRUE(fabric) << topology.name << ": " << fabric.error().message;
+        EXPECT_EQ(fabric->shape, topology.shape);
+        EXPECT_TRUE(validate(*fabric));
+        EXPECT_NE(render_svg(*fabric).find("<svg"), std::string::npos);
+        EXPECT_NE(render_dot(*fabric).find("graph"), std::string::npos);
+    }
+}
+
+TEST(Topologies, KeysOfOthersAreRefusedWithTheNamesOfThose) {
+    for (const Topology* const topology : topologies()) {
+        for (const std::uint8_t key : {SpecKeys::kLevels, SpecKeys::kDimensions, SpecKeys::kGroups,
+                                       SpecKeys::kHostsPerSwitch}) {
+            Spec spec{.shape = topology->shape, .hosts = 8, .hcas_per_host = 2};
+            spec.levels = key == SpecKeys::kLevels ? 2 : 0;
+            spec.groups = key == SpecKeys::kGroups ? 3 : 0;
+            spec.hosts_per_switch = key == SpecKeys::kHostsPerSwitch ? 4 : 0;
+            spec.dimensions = key == SpecKeys::kDimensions ? std::vector<std::uint32_t>{3, 3}
+                                                           : std::vector<std::uint32_t>{};
+            const auto fabric = generate(spec);
+            const bool refused =
+                !fabric && fabric.error().message.find(
+                               "belongs to " + topology_names(key, "and")) != std::string::npos;
+            EXPECT_EQ(refused, (topology->keys & key) == 0) << topology->name << " " << int{key};
+        }
+    }
+    EXPECT_EQ(topology_names(SpecKeys::kDimensions, "and"), "torus and hyperx");
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
+
+namespace {
 
 std::expected<Fabric, Error> generate_single_switch(const Spec& spec) {
     const std::uint32_t hcas = hca_count(spec);
@@ -20,5 +23,13 @@ std::expected<Fabric, Error> generate_single_switch(const Spec& spec) {
     builder.cable_hcas({&sw, 1}, Placement(spec, 1, ports_max));
     return builder.take();
 }
+
+}  // namespace
+
+const Topology kSingleSwitchTopology{.shape = Shape::kSingleSwitch,
+                                     .name = "single-switch",
+                                     .keys = 0,
+                                     .layout = Layout::kTree,
+                                     .generate = generate_single_switch};
 
 }  // namespace softib::topo

@@ -8,6 +8,7 @@
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
 #include "core/topo/grid.h"
+#include "core/topo/topology.h"
 
 namespace softib::topo {
 
@@ -82,8 +83,6 @@ void cable_rings(FabricBuilder& builder, const GridPlan& plan,
     }
 }
 
-}  // namespace
-
 std::expected<Fabric, Error> generate_torus(const Spec& spec) {
     GridPlan plan;
     if (auto result = choose_size(spec, plan); !result) {
@@ -99,5 +98,13 @@ std::expected<Fabric, Error> generate_torus(const Spec& spec) {
     cable_rings(builder, plan, add_grid(builder, spec, plan));
     return builder.take();
 }
+
+}  // namespace
+
+const Topology kTorusTopology{.shape = Shape::kTorus,
+                              .name = "torus",
+                              .keys = SpecKeys::kDimensions | SpecKeys::kHostsPerSwitch,
+                              .layout = Layout::kGrid,
+                              .generate = generate_torus};
 
 }  // namespace softib::topo

@@ -14,8 +14,8 @@
 
 namespace softib::sm {
 
-/// Returns the service level for a path: `wanted`, as far as routing leaves the choice. Without such
-/// a function every service level is as good as any other.
+/// Returns the service level for a path: `wanted`, as far as routing leaves the choice. Without
+/// such a function every service level is as good as any other.
 using PathSl = std::function<std::uint8_t(Lid source, Lid destination, std::uint8_t wanted)>;
 
 struct PathSettings {
