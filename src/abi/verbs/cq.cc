@@ -204,7 +204,7 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
         entries > live::kCqEntriesMax - 1) {
         return fail<Cq>(EINVAL);
     }
-    if (!c.process->usable()) {
+    if (!c.process->self.usable()) {
         return fail<Cq>(EIO);
     }
     auto* cq = new (std::nothrow) Cq{};
@@ -285,7 +285,7 @@ ibv_comp_channel* softib_ibv_create_comp_channel(ibv_context* context) noexcept 
     }
     channel->id = process.next_channel();
     channel->base.context = context;
-    channel->base.fd = live::channel_create(process.process_dir, channel->id);
+    channel->base.fd = live::channel_create(process.self.process_dir, channel->id);
     if (channel->base.fd < 0) {
         const int saved = errno;
         delete channel;

@@ -12,16 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "runtime/direct/attachment.h"
 #include "runtime/direct/memory/copy_team.h"
 #include "runtime/direct/memory/gpu/memory.h"
 #include "runtime/direct/memory/shared_memory.h"
 #include "runtime/shm/alloc.h"
 #include "runtime/shm/arena.h"
-#include "runtime/shm/channel.h"
 #include "runtime/shm/clock.h"
-#include "runtime/shm/naming.h"
-#include "runtime/shm/rpc.h"
-#include "runtime/shm/shm_lock.h"
 
 namespace softib::live {
 
@@ -39,28 +36,19 @@ class Process {
     /// not answer, or if a host does not exist.
     static Process* attach(const char* dir, const char* hosts);
 
-    Arena arena;
-    Owner owner = 0;
-    LockWord lock_word = 0;  ///< What this process writes into a lock of the arena that it holds.
-    ProcSlot* slot = nullptr;
-    bool hazard_fence = false;      ///< Hazards need a fence, since the kernel lacks membarrier.
-    bool enforces_memlock = false;  ///< Regions count against RLIMIT_MEMLOCK.
+    Attachment self;
+    bool enforces_memlock = false;               ///< Regions count against RLIMIT_MEMLOCK.
     std::atomic<std::uint64_t> pinned_bytes{0};  ///< What all PinnedPages have counted.
-
-    std::string fabric_dir;
-    std::string process_dir;
-    std::vector<DeviceEntry> devices;
 
     TableAllocator qp_table;
     TableAllocator mr_table;
     TableAllocator cq_table;
     TableAllocator srq_table;
     ChunkAllocator memory;
-    ChannelWriter channels;
     MemoryMap* regions = nullptr;
     CopyTeam copy_team;
     gpu::Memory gpu{*this};
-    SharedMapper shared_mapper{arena};
+    SharedMapper shared_mapper{self.arena};
     std::optional<Mappings> shared_mappings;  ///< Mappings of peers' memory (shared_memory.h).
 
     /// Returns the stripe for a new queue pair: each in turn.
@@ -73,26 +61,6 @@ class Process {
     /// Closes an event channel and removes its name. In a forked child, only closes the descriptor:
     /// the name is the parent's.
     void remove_channel(std::uint32_t id, int fd);
-
-    /// Sends a request to the daemon and waits for its status. Returns 0 or an errno value.
-    template <typename Request>
-    int call(const Request& request) {
-        const std::lock_guard guard(socket_mutex_);
-        return socket_ >= 0 && usable() ? rpc_ask(socket_, request) : ENOTCONN;
-    }
-    /// Sends a message that has no reply. It is lost if another thread of this process is talking
-    /// to the daemon, or if the daemon is stopped or dead.
-    template <typename Request>
-    void tell(const Request& request) {
-        Message message;
-        const std::unique_lock guard(socket_mutex_, std::try_to_lock);
-        if (guard && socket_ >= 0 && usable() && to_message(request, message)) {
-            rpc_tell(socket_, message);
-        }
-    }
-
-    /// Returns false in a forked child, where this object belongs to the parent.
-    bool usable() const { return !inherited_.load(std::memory_order_relaxed); }
 
     /// Sets the number of copy helpers by the number of processes that now share the cores. Called
     /// before each large copy; looks only now and then.
@@ -127,30 +95,20 @@ class Process {
     void add_stalled(DirectQp& qp);
     void remove_stalled(DirectQp& qp);
     bool wants_progress() const {
-        return slot->attention.load(std::memory_order_relaxed) != 0 ||
+        return self.slot->attention.load(std::memory_order_relaxed) != 0 ||
                stalled_count.load(std::memory_order_relaxed) != 0;
     }
-    /// Tells another process that something awaits its progress(), and wakes its helper thread.
-    void ring(Owner target) const;
-    /// Rings every process that has mapped memory of a peer, because a region that peers map is
-    /// gone: those processes give up stale mappings.
-    void ring_mappers() const;
 
   private:
     bool join(const char* dir, const char* hosts);
     void become_inherited();
-    static void* helper_main(void* self);
+    static void* helper_main(void* process);
     void helper_loop();
     void look_for_carrier();
     /// Asks the receivers that stalled queue pairs wait for to ring us. Returns the nanoseconds to
     /// the first deadline; 0 if there is none.
     std::uint64_t arm_wakes();
 
-    int socket_ = -1;
-    /// This process's directory, locked so that a new daemon does not remove it while we live.
-    int directory_ = -1;
-    std::mutex socket_mutex_;
-    std::atomic<bool> inherited_{false};
     std::mutex domains_mutex_;
     std::uint32_t domains_top_ = 0;
     /// Numbers of released domains. The one released longest ago is used first, so that a stale

@@ -27,27 +27,6 @@ constexpr std::uint64_t kCarrierLookNs = 500'000'000;
 
 }  // namespace
 
-void Process::ring_mappers() const {
-    arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
-    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
-        if (arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
-            ring(static_cast<Owner>(p + 1));
-        }
-    }
-}
-
-void Process::ring(Owner target) const {
-    if (target == 0 || target > kProcsMax) {
-        return;
-    }
-    ProcSlot& other = arena.proc(target);
-    other.attention.fetch_or(kAttentionPeer, std::memory_order_release);
-    other.doorbell.fetch_add(1, std::memory_order_seq_cst);
-    if (other.helper_sleeping.load(std::memory_order_seq_cst) != 0) {
-        futex_wake(other.doorbell);
-    }
-}
-
 void Process::add_stalled(DirectQp& qp) {
     bool first = false;
     {
@@ -58,9 +37,9 @@ void Process::add_stalled(DirectQp& qp) {
         first = stalled.size() == 1;
         stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_seq_cst);
     }
-    if (first && slot->helper_sleeping.load(std::memory_order_seq_cst) != 0) {
-        slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(slot->doorbell);
+    if (first && self.slot->helper_sleeping.load(std::memory_order_seq_cst) != 0) {
+        self.slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
+        futex_wake(self.slot->doorbell);
     }
 }
 
@@ -73,8 +52,8 @@ void Process::remove_stalled(DirectQp& qp) {
 }
 
 void Process::progress() {
-    if (slot->attention.load(std::memory_order_relaxed) != 0) {
-        const std::uint32_t attention = slot->attention.exchange(0, std::memory_order_acq_rel);
+    if (self.slot->attention.load(std::memory_order_relaxed) != 0) {
+        const std::uint32_t attention = self.slot->attention.exchange(0, std::memory_order_acq_rel);
         service_run(*this);
         if ((attention & kAttentionDeath) != 0) {
             const std::lock_guard guard(cqs_mutex);
@@ -145,7 +124,7 @@ void Process::start_helper() {
     }
     if (start_thread("softib-helper", helper_main, this)) {
         helper_started_.store(true, std::memory_order_release);
-        slot->helper_ready.store(1, std::memory_order_release);
+        self.slot->helper_ready.store(1, std::memory_order_release);
     }
 }
 
@@ -154,8 +133,8 @@ void Process::stop_helper_in_child() {
     helper_started_.store(false);
 }
 
-void* Process::helper_main(void* self) {
-    static_cast<Process*>(self)->helper_loop();
+void* Process::helper_main(void* process) {
+    static_cast<Process*>(process)->helper_loop();
     return nullptr;
 }
 
@@ -164,8 +143,8 @@ void Process::met_carrier(LockWord carrier) {
     carrier_seen_.compare_exchange_strong(none, carrier);
     if (!has_carrier_.exchange(true)) {
         // A helper thread that sleeps without limit must look for carriers from now on.
-        slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(slot->doorbell);
+        self.slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
+        futex_wake(self.slot->doorbell);
     }
 }
 
@@ -173,11 +152,11 @@ void Process::look_for_carrier() {
     if (!has_carrier_.load(std::memory_order_acquire)) {
         return;
     }
-    const LockWord carrier = living_carrier(arena);
+    const LockWord carrier = living_carrier(self.arena);
     if (carrier_seen_.exchange(carrier) == carrier) {
         return;
     }
-    slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
+    self.slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
     progress();
 }
 
@@ -185,11 +164,11 @@ void Process::helper_loop() {
     std::uint64_t seen_activity = 0;
     std::uint32_t look_ins = 0;
     for (;;) {
-        const std::uint32_t bell = slot->doorbell.load(std::memory_order_seq_cst);
+        const std::uint32_t bell = self.slot->doorbell.load(std::memory_order_seq_cst);
         const std::uint64_t activity = poll_activity.load(std::memory_order_relaxed);
         const bool polled = activity != seen_activity;
         seen_activity = activity;
-        if (slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
+        if (self.slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
             progress();
         }
         look_for_carrier();
@@ -215,12 +194,13 @@ void Process::helper_loop() {
             ++look_ins;
             sleep_ns = kLookInNs;
         }
-        slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0, std::memory_order_seq_cst);
+        self.slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0,
+                                         std::memory_order_seq_cst);
         if (sleep_ns == 0 && has_carrier_.load(std::memory_order_acquire)) {
             sleep_ns = kCarrierLookNs;
         }
-        futex_wait(slot->doorbell, bell, sleep_ns);
-        slot->helper_sleeping.store(0, std::memory_order_seq_cst);
+        futex_wait(self.slot->doorbell, bell, sleep_ns);
+        self.slot->helper_sleeping.store(0, std::memory_order_seq_cst);
     }
 }
 

@@ -35,7 +35,7 @@ void init_shared(QpShared& shared, const Process& process, const QpInit& init,
     shared.qkey = 0;
     shared.recv_cq = init.recv_cq != nullptr ? init.recv_cq->index() : 0;
     shared.srq = init.srq != nullptr ? init.srq->index() + 1 : 0;
-    shared.owner = process.owner;
+    shared.owner = process.self.owner;
     shared.hca = static_cast<std::uint16_t>(init.hca);
     shared.pkey.store(0);
     shared.pkey_index = 0;
@@ -62,8 +62,9 @@ void init_shared(QpShared& shared, const Process& process, const QpInit& init,
 QpBase::QpBase(Process& process, const QpInit& init, std::uint32_t index)
     : index_(index),
       process_(&process),
+      self_(process.self),
       stripe_(&process.next_stripe()),
-      shared_(&process.arena.qps[index]),
+      shared_(&process.self.arena.qps[index]),
       init_(init),
       opcodes_(opcodes_of(init.type)) {}
 
@@ -79,7 +80,7 @@ std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
         errno = ENOMEM;
         return kNoEntry;
     }
-    QpShared& shared = process.arena.qps[index];
+    QpShared& shared = process.self.arena.qps[index];
     const bool has_ring =
         init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
     shared.rq.ring_off = 0;
@@ -96,7 +97,7 @@ std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
 bool QpBase::start() {
     shared_->cookie = reinterpret_cast<std::uint64_t>(this);
     shared_->state.store(QpState::kReset, std::memory_order_release);
-    start_counting(process_->arena, index_);
+    start_counting(self_.arena, index_);
     if (const int error = open(); error != 0) {
         destroy();
         errno = error;
@@ -112,7 +113,7 @@ bool QpBase::start() {
 }
 
 void QpBase::destroy() {
-    if (!disowned_ && process_->usable()) {
+    if (!disowned_ && self_.usable()) {
         shared_->rx.store(0, std::memory_order_release);
         {
             const std::lock_guard guard(process_->qps_mutex);
@@ -120,10 +121,10 @@ void QpBase::destroy() {
         }
         close();
         shared_->state.store(QpState::kReset, std::memory_order_release);
-        const bool quiet = wait_grace(process_->arena, process_->owner, nullptr);
+        const bool quiet = wait_grace(self_.arena, self_.owner, nullptr);
         purge_completions();
-        fold_counters(process_->arena, *shared_, process_->lock_word);
-        stop_counting(process_->arena, index_);
+        fold_counters(self_.arena, *shared_, self_.lock_word);
+        stop_counting(self_.arena, index_);
         flows_free(*process_, *shared_);
         if (quiet) {
             ring_free(*process_, shared_->rq);

@@ -25,8 +25,8 @@ void DirectQp::enter_ready_to_receive() {
     format_ = hca::make_wire_format(type, !datagram && attr_.av.global, mtu);
     format_grh_ = hca::make_wire_format(type, true, mtu);
     if (!datagram) {
-        fold_counters(process_->arena, *shared_, process_->lock_word);
-        peer_ = &process_->arena.qps[qp_index(attr_.dest_qpn)];
+        fold_counters(self_.arena, *shared_, self_.lock_word);
+        peer_ = &self_.arena.qps[qp_index(attr_.dest_qpn)];
         peer_qpn_ = attr_.dest_qpn;
         peer_rx_ = kRxReady;  // check_peer_slow() sets the rest of the word.
         shared_->dest_lid.store(attr_.av.dlid.value);
