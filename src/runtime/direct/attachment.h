@@ -60,7 +60,7 @@ class Attachment {
         }
     }
 
-    /// Tells another process that something awaits its progress(), and wakes its helper thread.
+    /// Tells another process that something awaits it (Progress::run), and wakes its helper thread.
     void ring(Owner target) const;
     /// Rings every process that has mapped memory of a peer, because a region that peers map is
     /// gone: those processes give up stale mappings.

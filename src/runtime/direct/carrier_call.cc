@@ -47,7 +47,7 @@ bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, st
 std::optional<int> ask_carrier(Process& process, LockWord carrier, CarrierCall::Op op,
                                std::uint32_t index, const hca::QpAttr& attr, std::uint32_t mask) {
     const Arena& arena = process.self.arena;
-    const std::lock_guard guard(process.carrier_mutex);
+    const std::lock_guard guard(process.progress.carrier_mutex());
     if (arena.header->carrier.load(std::memory_order_acquire) != carrier) {
         return std::nullopt;
     }
@@ -107,7 +107,7 @@ int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, Lock
     while (const LockWord candidate = wait_for_carrier(process.self.arena)) {
         if (const auto status = ask_carrier(process, candidate, op, index, attr, mask)) {
             carrier = candidate;
-            process.met_carrier(candidate);
+            process.progress.met_carrier(candidate);
             return *status;
         }
     }

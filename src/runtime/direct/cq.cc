@@ -183,8 +183,7 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     cq->index_ = index;
     cq->mask_ = ring - 1;
     cq->ring_ = ring_of(process.self.arena, shared);
-    const std::lock_guard guard(process.cqs_mutex);
-    process.cqs.push_back(cq);
+    process.progress.cqs.add(*cq);
     return cq;
 }
 
@@ -192,10 +191,7 @@ Cq::~Cq() {
     if (!process_->self.usable()) {
         return;
     }
-    {
-        const std::lock_guard guard(process_->cqs_mutex);
-        std::erase(process_->cqs, this);
-    }
+    process_->progress.cqs.remove(*this);
     // If a sender was stopped in the middle of a delivery, it may still write to this queue: the
     // memory is then never reused.
     if (wait_grace(process_->self.arena, process_->self.owner, nullptr)) {

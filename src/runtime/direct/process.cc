@@ -28,13 +28,13 @@ void ForkHandlers::prepare() {
     g_mutex.lock();
     if (g_process != nullptr) {
         g_process->regions->before_fork();
-        g_process->qps_mutex.lock();
+        g_process->progress.qps.lock_for_fork();
     }
 }
 
 void ForkHandlers::parent() {
     if (g_process != nullptr) {
-        g_process->qps_mutex.unlock();
+        g_process->progress.qps.unlock_after_fork();
         g_process->regions->after_fork_in_parent();
     }
     g_mutex.unlock();
@@ -42,7 +42,7 @@ void ForkHandlers::parent() {
 
 void ForkHandlers::child() {
     if (g_process != nullptr) {
-        g_process->qps_mutex.unlock();
+        g_process->progress.qps.unlock_after_fork();
         g_process->regions->after_fork_in_child();
         g_process->become_inherited();
         g_process = nullptr;
@@ -124,10 +124,8 @@ bool Process::join(const char* dir, const char* hosts) {
 
 void Process::become_inherited() {
     self.become_inherited();
-    for (QpBase* qp : qps) {
-        qp->disown();
-    }
-    stop_helper_in_child();
+    progress.qps.for_each([](QpBase& qp) { qp.disown(); });
+    progress.stop_helper_in_child();
     forget_own_threads();
 }
 

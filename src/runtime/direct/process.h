@@ -16,17 +16,14 @@
 #include "runtime/direct/memory/copy_team.h"
 #include "runtime/direct/memory/gpu/memory.h"
 #include "runtime/direct/memory/shared_memory.h"
+#include "runtime/direct/progress.h"
 #include "runtime/shm/alloc.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/clock.h"
 
 namespace softib::live {
 
-class Cq;
-class DirectQp;
 class MemoryMap;
-class QpBase;
-class Srq;
 
 class Process {
   public:
@@ -66,48 +63,11 @@ class Process {
     /// before each large copy; looks only now and then.
     void size_copy_team();
 
-    // --- progress (progress.cc) ---------------------------------------------------------------
-    /// The number of queue pairs whose first request waits because its receiver is not ready or
-    /// does not answer. Polls and the helper thread try them again.
-    std::atomic<std::uint32_t> stalled_count{0};
-    /// Grows with polls that call progress(), so that the helper thread sees that the program
-    /// polls.
-    std::atomic<std::uint64_t> poll_activity{0};
-    std::mutex stalled_mutex;
-    std::vector<DirectQp*> stalled;
-    std::mutex qps_mutex;
-    std::vector<QpBase*> qps;
-    std::mutex cqs_mutex;
-    std::vector<Cq*> cqs;
-    std::mutex srqs_mutex;
-    std::vector<Srq*> srqs;
-
-    std::mutex carrier_mutex;  ///< Held during a call to the carrier.
-
-    /// Notes that a carrier knows an object of this process. From then on the helper thread looks
-    /// for the end of carriers, also of one that ends before the first look.
-    void met_carrier(LockWord carrier);
-    void start_helper();
-    void stop_helper_in_child();
-    /// Does what waits: serves calls of peers, tries stalled queue pairs again, and stops those
-    /// whose peer, completion queue or carrier has failed.
-    void progress();
-    void add_stalled(DirectQp& qp);
-    void remove_stalled(DirectQp& qp);
-    bool wants_progress() const {
-        return self.slot->attention.load(std::memory_order_relaxed) != 0 ||
-               stalled_count.load(std::memory_order_relaxed) != 0;
-    }
+    Progress progress{*this, self};
 
   private:
     bool join(const char* dir, const char* hosts);
     void become_inherited();
-    static void* helper_main(void* process);
-    void helper_loop();
-    void look_for_carrier();
-    /// Asks the receivers that stalled queue pairs wait for to ring us. Returns the nanoseconds to
-    /// the first deadline; 0 if there is none.
-    std::uint64_t arm_wakes();
 
     std::mutex domains_mutex_;
     std::uint32_t domains_top_ = 0;
@@ -117,13 +77,6 @@ class Process {
     std::atomic<std::uint32_t> channel_counter_{0};
     std::atomic<std::uint32_t> stripe_counter_{0};
     std::atomic<std::uint32_t> large_copies_{0};
-    std::atomic<bool> helper_started_{false};
-    /// Held while progress() tries stalled queue pairs again. Taken before any other lock.
-    std::mutex progress_mutex_;
-    std::vector<DirectQp*> advancing_;  ///< Guarded by progress_mutex_.
-    std::mutex helper_mutex_;
-    std::atomic<bool> has_carrier_{false};  ///< A carrier has known an object of this process.
-    std::atomic<LockWord> carrier_seen_{0};
 
     friend struct ForkHandlers;
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <mutex>
-#include <vector>
 
 #include "runtime/direct/carrier_call.h"
 #include "runtime/direct/flow_table.h"
@@ -103,22 +101,15 @@ bool QpBase::start() {
         errno = error;
         return false;
     }
-    Process& process = *process_;
-    {
-        const std::lock_guard guard(process.qps_mutex);
-        process.qps.push_back(this);
-    }
-    process.start_helper();
+    process_->progress.qps.add(*this);
+    process_->progress.start_helper();
     return true;
 }
 
 void QpBase::destroy() {
     if (!disowned_ && self_.usable()) {
         shared_->rx.store(0, std::memory_order_release);
-        {
-            const std::lock_guard guard(process_->qps_mutex);
-            std::erase(process_->qps, this);
-        }
+        process_->progress.qps.remove(*this);
         close();
         shared_->state.store(QpState::kReset, std::memory_order_release);
         const bool quiet = wait_grace(self_.arena, self_.owner, nullptr);

@@ -60,7 +60,7 @@ void DirectQp::enter_state(QpState to) {
         std::uint64_t rx = shared_->rx.load();
         shared_->rx.compare_exchange_strong(rx, rx & ~kRxFirst);
         if (!waiting_.empty()) {
-            process_->add_stalled(*this);
+            process_->progress.add_stalled(*this);
         }
     }
     if (to == QpState::kSqd && from == QpState::kRts && attr_.sq_async_notify != 0) {
@@ -83,7 +83,7 @@ int DirectQp::change_locked(const QpAttr& attr, std::uint32_t mask) {
 int DirectQp::modify(const QpAttr& attr, std::uint32_t mask) {
     const int error = QpBase::modify(attr, mask);
     if (error == 0 && (mask & qa::kState) != 0 && attr.state == QpState::kReset) {
-        process_->remove_stalled(*this);
+        process_->progress.remove_stalled(*this);
     }
     return error;
 }

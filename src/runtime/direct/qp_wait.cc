@@ -76,7 +76,7 @@ void DirectQp::keep_waiting(const WorkRequest& wr) {
     if (!waiting_any_) {
         waiting_any_ = true;
         if (state_ == QpState::kRts) {
-            process_->add_stalled(*this);
+            process_->progress.add_stalled(*this);
         }
     }
 }
@@ -242,7 +242,7 @@ void DirectQp::unlock_receive_and_wake() {
 }
 
 void DirectQp::close() {
-    process_->remove_stalled(*this);
+    process_->progress.remove_stalled(*this);
     lock();
     waiting_.clear();
     unlock();

@@ -132,20 +132,14 @@ bool Srq::start() {
         errno = error;
         return false;
     }
-    {
-        const std::lock_guard guard(process_->srqs_mutex);
-        process_->srqs.push_back(this);
-    }
-    process_->start_helper();
+    process_->progress.srqs.add(*this);
+    process_->progress.start_helper();
     return true;
 }
 
 void Srq::destroy() {
     if (process_->self.usable()) {
-        {
-            const std::lock_guard guard(process_->srqs_mutex);
-            std::erase(process_->srqs, this);
-        }
+        process_->progress.srqs.remove(*this);
         close();
         // Under the lock, because the daemon may be giving back a request that a dead sender took.
         srq_lock(process_->self.arena, *shared_, index_, process_->self.lock_word, 0);

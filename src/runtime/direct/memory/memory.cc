@@ -306,7 +306,7 @@ int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
     mr->pd = request.pd;
     mr->hca = request.hca;
     if (mr->ext_end - mr->ext_begin != mr->length) {
-        process_.start_helper();
+        process_.progress.start_helper();
     }
     held_[index] = std::move(held);
     account(*mr, 1);
@@ -396,7 +396,7 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
         if (error == 0) {
             account(mr, 1);
             if (mr.ext_end - mr.ext_begin != mr.length) {
-                process_.start_helper();
+                process_.progress.start_helper();
             }
         } else {
             mr.length = 0;

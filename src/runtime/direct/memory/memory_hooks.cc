@@ -112,7 +112,7 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
         leave_arena(mr);
         account(mr, 1);
         for_each_window(index, [](MrShared& window) { leave_arena(window); });
-        process_.start_helper();
+        process_.progress.start_helper();
     }
     if (!wait_grace(process_.self.arena, process_.self.owner, nullptr)) {
         return false;
