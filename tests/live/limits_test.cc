@@ -29,7 +29,7 @@ const live::Arena& arena() {
     static const live::ProgramPlace place = live::program_place();
     static live::Process* const process = live::Process::attach(place.dir, place.hosts);
     EXPECT_NE(process, nullptr);
-    return process->arena;
+    return process->self.arena;
 }
 
 std::int64_t in_use(unsigned host, ObjectKind kind) {

@@ -74,7 +74,7 @@ int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) {
     }
     Request request{.qpn = Qpn{qp->qp_num}, .mlid = Lid{lid}};
     std::memcpy(request.mgid.bytes.data(), gid->raw, sizeof gid->raw);
-    return impl(qp->context).process->call(request);
+    return impl(qp->context).process->self.call(request);
 }
 
 }  // namespace

@@ -25,14 +25,6 @@ constexpr std::uint64_t kWcFlagsKnown = std::uint64_t{IBV_WC_STANDARD_FLAGS} | k
 constexpr std::uint32_t kEmptyPollsMax = 1024;
 constexpr std::uint32_t kPollsBetweenYields = 64;
 
-void drive(live::Process& process) {
-    if (process.wants_progress()) [[unlikely]] {
-        process.poll_activity.store(process.poll_activity.load(std::memory_order_relaxed) + 1,
-                                    std::memory_order_relaxed);
-        process.progress();
-    }
-}
-
 /// Yields the core after many polls that found nothing. The completion comes from another process,
 /// which may be waiting for this core if more processes spin than there are cores.
 void give_way(Cq& cq, bool found) {
@@ -66,7 +58,7 @@ void to_wc(const live::Cqe& e, ibv_wc& wc) {
 template <typename Path>
 int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     Cq& cq = impl(base);
-    drive(*impl(base->context).process);
+    impl(base->context).process->progress.poll();
     const int taken = cq.runtime->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
     if constexpr (Path::kPollsYield) {
         give_way(cq, taken != 0);
@@ -107,7 +99,7 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
         return EINVAL;
     }
     Cq& cq = impl(base);
-    drive(*impl(base->context).process);
+    impl(base->context).process->progress.poll();
     cq.runtime->lock();
     const bool found = take(cq);
     if (!found) {
@@ -204,7 +196,7 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
         entries > live::kCqEntriesMax - 1) {
         return fail<Cq>(EINVAL);
     }
-    if (!c.process->usable()) {
+    if (!c.process->self.usable()) {
         return fail<Cq>(EIO);
     }
     auto* cq = new (std::nothrow) Cq{};
@@ -285,7 +277,7 @@ ibv_comp_channel* softib_ibv_create_comp_channel(ibv_context* context) noexcept 
     }
     channel->id = process.next_channel();
     channel->base.context = context;
-    channel->base.fd = live::channel_create(process.process_dir, channel->id);
+    channel->base.fd = live::channel_create(process.self.process_dir, channel->id);
     if (channel->base.fd < 0) {
         const int saved = errno;
         delete channel;

@@ -24,7 +24,7 @@ std::mutex g_contexts_mutex;
 std::vector<Context*> g_contexts;
 
 void fill_device(Device& device, live::Process& process, std::size_t index) {
-    const live::DeviceEntry& entry = process.devices[index];
+    const live::DeviceEntry& entry = process.self.devices[index];
     std::memset(&device, 0, sizeof device);
     device.process = &process;
     device.hca = entry.hca;
@@ -67,8 +67,9 @@ Device* devices_of(live::Process& process) {
     ForkHandlers::install();
     const std::lock_guard guard(g_devices_mutex);
     if (made_for != &process) {
-        devices = static_cast<Device*>(std::calloc(process.devices.size() + 1, sizeof(Device)));
-        for (std::size_t i = 0; devices != nullptr && i < process.devices.size(); ++i) {
+        devices =
+            static_cast<Device*>(std::calloc(process.self.devices.size() + 1, sizeof(Device)));
+        for (std::size_t i = 0; devices != nullptr && i < process.self.devices.size(); ++i) {
             fill_device(devices[i], process, i);
         }
         made_for = &process;
@@ -79,12 +80,12 @@ Device* devices_of(live::Process& process) {
 bool open_async_channel(Context& context) {
     live::Process& process = *context.process;
     context.async_channel = process.next_channel();
-    context.base.async_fd = live::channel_create(process.process_dir, context.async_channel);
+    context.base.async_fd = live::channel_create(process.self.process_dir, context.async_channel);
     if (context.base.async_fd < 0) {
         return false;
     }
     for (std::uint32_t i = 0; i < live::kAsyncChannels; ++i) {
-        auto& entry = process.slot->async_channels[i];
+        auto& entry = process.self.slot->async_channels[i];
         if (entry.channel.load(std::memory_order_relaxed) == 0) {
             entry.hca = context.hca;
             entry.channel.store(context.async_channel, std::memory_order_release);
@@ -120,12 +121,12 @@ Context* make_context(ibv_device* device, live::Process& process, std::uint32_t 
     auto& ops = *reinterpret_cast<verbs_context*>(reinterpret_cast<std::byte*>(&context->base) -
                                                   offsetof(verbs_context, context));
     ops.sz = kVerbsContextBytes;
-    set_memory_ops(ops, process.arena);
+    set_memory_ops(ops, process.self.arena);
     set_device_memory_ops(ops);
-    set_cq_ops(ops, process.arena, context->path);
-    set_qp_ops(ops, process.arena, context->path);
-    set_builder_ops(process.arena, context->path);
-    set_srq_ops(ops, process.arena, context->path);
+    set_cq_ops(ops, process.self.arena, context->path);
+    set_qp_ops(ops, process.self.arena, context->path);
+    set_builder_ops(process.self.arena, context->path);
+    set_srq_ops(ops, process.self.arena, context->path);
     set_query_ops(ops);
     const std::lock_guard guard(g_contexts_mutex);
     g_contexts.push_back(context);
@@ -175,7 +176,7 @@ ibv_device** softib_ibv_get_device_list(int* num_devices) noexcept {
                      place.hosts != nullptr ? place.hosts : "(unset)",
                      join_trouble(place.dir, why).c_str());
     }
-    const std::size_t count = process != nullptr ? process->devices.size() : 0;
+    const std::size_t count = process != nullptr ? process->self.devices.size() : 0;
     auto** list = static_cast<ibv_device**>(std::calloc(count + 1, sizeof(ibv_device*)));
     Device* devices = count != 0 ? devices_of(*process) : nullptr;
     if (list == nullptr || (count != 0 && devices == nullptr)) {
@@ -207,7 +208,7 @@ int softib_ibv_get_device_index(ibv_device* device) noexcept {
 
 __be64 softib_ibv_get_device_guid(ibv_device* device) noexcept {
     const Device& d = impl(device);
-    return __builtin_bswap64(d.process->arena.hcas[d.hca].node_guid);
+    return __builtin_bswap64(d.process->self.arena.hcas[d.hca].node_guid);
 }
 
 ibv_context* softib_ibv_open_device(ibv_device* device) noexcept {
@@ -227,12 +228,12 @@ int softib_ibv_close_device(ibv_context* base) noexcept {
         std::erase(g_contexts, &context);
     }
     live::Process& process = *context.process;
-    if (process.usable()) {
+    if (process.self.usable()) {
         if (context.async_slot < live::kAsyncChannels) {
-            process.slot->async_channels[context.async_slot].channel.store(0);
+            process.self.slot->async_channels[context.async_slot].channel.store(0);
         }
         // Wakes a thread that is blocked in ibv_get_async_event.
-        process.channels.signal(process.owner, context.async_channel, {0, UINT32_MAX, 0});
+        process.self.channels.signal(process.self.owner, context.async_channel, {0, UINT32_MAX, 0});
         process.remove_channel(context.async_channel, base->async_fd);
     } else {
         close(base->async_fd);

@@ -21,7 +21,7 @@ int dm_copy_check(const Dm& dm, std::uint64_t offset, std::size_t length) {
 }
 
 std::byte* dm_at(const Dm& dm, std::uint64_t offset) {
-    return impl(dm.base.context).process->arena.base + dm.off + offset;
+    return impl(dm.base.context).process->self.arena.base + dm.off + offset;
 }
 
 int memcpy_to_dm(ibv_dm* base, std::uint64_t offset, const void* host, std::size_t length) {
@@ -45,7 +45,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
         return fail<ibv_dm>(EINVAL);
     }
     const Context& c = impl(context);
-    if (attr->length > live::object_limit(c.process->arena, live::ObjectKind::kDeviceMemory)) {
+    if (attr->length > live::object_limit(c.process->self.arena, live::ObjectKind::kDeviceMemory)) {
         return fail<ibv_dm>(ENOMEM);
     }
     auto* dm = new (std::nothrow) Dm{};

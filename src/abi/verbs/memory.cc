@@ -30,7 +30,7 @@ Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     if (mr == nullptr) {
         return nullptr;
     }
-    const std::uint32_t key = impl(pd->context).process->arena.mrs[index].key.load();
+    const std::uint32_t key = impl(pd->context).process->self.arena.mrs[index].key.load();
     mr->base = ibv_mr{pd->context, pd, addr, length, index, key, key};
     mr->index = index;
     impl(pd).uses.add();
@@ -73,7 +73,7 @@ Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) 
 namespace {
 
 bool is_on_gpu(const Mr& mr) {
-    return impl(mr.base.context).process->arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
+    return impl(mr.base.context).process->self.arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
 }
 
 ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova,
@@ -82,7 +82,7 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
         return fail<ibv_mr>(error);
     }
     const Context& context = impl(pd->context);
-    if (!context.process->usable()) {
+    if (!context.process->self.usable()) {
         return fail<ibv_mr>(EIO);
     }
     live::RegionRequest request;
@@ -124,7 +124,7 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
         advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || num_sge == 0) {
         return answer(EINVAL);
     }
-    const live::Arena& arena = impl(pd->context).process->arena;
+    const live::Arena& arena = impl(pd->context).process->self.arena;
     for (std::uint32_t i = 0; i < num_sge; ++i) {
         const live::MrShared& mr = arena.mrs[(sges[i].lkey >> 8) % live::kMrsMax];
         if (mr.key.load() != sges[i].lkey || mr.pd != protection(pd).id) {
@@ -177,7 +177,8 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
         windows.indices.insert(index);
     }
     mw->index = index;
-    mw->base = ibv_mw{pd->context, pd, context.process->arena.mrs[index].key.load(), index, type};
+    mw->base =
+        ibv_mw{pd->context, pd, context.process->self.arena.mrs[index].key.load(), index, type};
     impl(pd).uses.add();
     return &mw->base;
 }
@@ -185,7 +186,7 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
 bool has_windows(const Mr& mr) {
     Windows& windows = Windows::get();
     const std::lock_guard guard(windows.mutex);
-    const live::Arena& arena = impl(mr.base.context).process->arena;
+    const live::Arena& arena = impl(mr.base.context).process->self.arena;
     const live::MrShared& region = arena.mrs[mr.index];
     return std::ranges::any_of(windows.indices, [&](std::uint32_t index) {
         const live::MrShared& window = arena.mrs[index];
@@ -305,7 +306,7 @@ using namespace softib::abi;
 extern "C" {
 
 ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
-    if (!impl(context).process->usable()) {
+    if (!impl(context).process->self.usable()) {
         return fail<ibv_pd>(EIO);
     }
     auto* pd = new (std::nothrow) Pd{};
@@ -382,7 +383,8 @@ ibv_mr* softib_ibv_reg_mr_iova2(ibv_pd* pd, void* addr, std::size_t length, std:
 ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova,
                                  int fd, int access) noexcept {
     live::Process& process = *impl(pd->context).process;
-    if (!process.usable() || live::is_packet_path(process.arena) || !process.gpu.usable()) {
+    if (!process.self.usable() || live::is_packet_path(process.self.arena) ||
+        !process.gpu.usable()) {
         return fail<ibv_mr>(EOPNOTSUPP);
     }
     if (fcntl(fd, F_GETFD) < 0) {
@@ -421,7 +423,7 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
     }
     Mr& mr = impl(base);
     live::Process& process = *impl(base->context).process;
-    const live::MrShared& shared = process.arena.mrs[mr.index];
+    const live::MrShared& shared = process.self.arena.mrs[mr.index];
     live::RegionRequest request;
     request.va = reinterpret_cast<std::uint64_t>(translation ? addr : base->addr);
     request.length = translation ? length : base->length;
@@ -457,7 +459,7 @@ int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
         return answer(EBUSY);
     }
     live::Process& process = *impl(base->context).process;
-    if (!mr.imported && process.usable()) {
+    if (!mr.imported && process.self.usable()) {
         process.regions->remove(mr.index);
     }
     if (mr.dm != nullptr) {
@@ -470,11 +472,11 @@ int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
 
 ibv_mr* softib_ibv_import_mr(ibv_pd* pd, std::uint32_t handle) noexcept {
     const live::Process& process = *impl(pd->context).process;
-    if (handle >= live::kMrsMax || process.arena.mrs[handle].key.load() == 0 ||
-        process.arena.mrs[handle].owner != process.owner) {
+    if (handle >= live::kMrsMax || process.self.arena.mrs[handle].key.load() == 0 ||
+        process.self.arena.mrs[handle].owner != process.self.owner) {
         return fail<ibv_mr>(EINVAL);
     }
-    const live::MrShared& shared = process.arena.mrs[handle];
+    const live::MrShared& shared = process.self.arena.mrs[handle];
     Mr* mr =
         new_mr(pd, handle, reinterpret_cast<void*>(shared.iova + shared.va_delta), shared.length);
     if (mr == nullptr) {

@@ -184,7 +184,7 @@ inline Context& impl(ibv_context* c) {
     return *reinterpret_cast<Context*>(reinterpret_cast<std::byte*>(c) - kVerbsContextPrefixBytes);
 }
 inline bool is_ethernet(ibv_context* c) {
-    return impl(c).process->arena.header->link_layer == hca::LinkLayer::kEthernet;
+    return impl(c).process->self.arena.header->link_layer == hca::LinkLayer::kEthernet;
 }
 inline Device& impl(ibv_device* d) {
     return *reinterpret_cast<Device*>(d);

@@ -291,8 +291,8 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
         return fail<ibv_qp>(EINVAL);
     }
     live::Process& process = *impl(context).process;
-    const live::QpShared& shared = process.arena.qps[live::qp_index(attr->qp_num)];
-    if (shared.qpn != attr->qp_num || shared.owner != process.owner ||
+    const live::QpShared& shared = process.self.arena.qps[live::qp_index(attr->qp_num)];
+    if (shared.qpn != attr->qp_num || shared.owner != process.self.owner ||
         shared.type != live::QpType::kXrcRecv || shared.xrcd != impl(attr->xrcd).id) {
         return fail<ibv_qp>(EINVAL);
     }
@@ -375,7 +375,7 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     if (const int error = check_create(attr); error != 0) {
         return fail<Qp>(error);
     }
-    if (!impl(context).process->usable()) {
+    if (!impl(context).process->self.usable()) {
         return fail<Qp>(EIO);
     }
     auto* qp = new (std::nothrow) Qp{};

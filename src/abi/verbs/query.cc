@@ -19,13 +19,13 @@ constexpr std::uint32_t kVendorId = 0x0250F7;  ///< The OUI of our GUIDs, locall
 
 const live::HcaRecord& hca_of(ibv_context* context) {
     const Context& c = impl(context);
-    return c.process->arena.hcas[c.hca];
+    return c.process->self.arena.hcas[c.hca];
 }
 
 void fill_device(ibv_context* context, ibv_device_attr& a) {
     const live::HcaRecord& hca = hca_of(context);
     const auto limit = [&](live::ObjectKind kind) {
-        return static_cast<int>(live::object_limit(impl(context).process->arena, kind));
+        return static_cast<int>(live::object_limit(impl(context).process->self.arena, kind));
     };
     std::memset(&a, 0, sizeof a);
     std::snprintf(a.fw_ver, sizeof a.fw_ver, "%s", live::kFirmwareVersion);
@@ -93,7 +93,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
     full.hca_core_clock = 1'000'000;  // In kHz: the clock counts nanoseconds.
     full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
     full.max_dm_size =
-        live::object_limit(impl(context).process->arena, live::ObjectKind::kDeviceMemory);
+        live::object_limit(impl(context).process->self.arena, live::ObjectKind::kDeviceMemory);
     full.phys_port_cnt_ex = 1;
     std::memset(attr, 0, attr_size);
     std::memcpy(attr, &full, std::min(attr_size, sizeof full));
@@ -117,7 +117,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.gid_tbl_len = live::kGidsPerPort;
     a.port_cap_flags = hca.capability_mask;
     a.max_msg_sz = live::kMessageBytesMax;
-    if (const live::Arena& arena = impl(context).process->arena; live::is_packet_path(arena)) {
+    if (const live::Arena& arena = impl(context).process->self.arena; live::is_packet_path(arena)) {
         live::ask_for_counts(arena);
     }
     a.bad_pkey_cntr = static_cast<std::uint32_t>(hca.totals.pkey_violations.load());

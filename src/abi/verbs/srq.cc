@@ -17,7 +17,7 @@ namespace {
 Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type type, Xrcd* xrcd,
               Cq* cq, void* user) {
     Context& c = impl(context);
-    if (!c.process->usable()) {
+    if (!c.process->self.usable()) {
         return fail<Srq>(EIO);
     }
     auto* srq = new (std::nothrow) Srq{};

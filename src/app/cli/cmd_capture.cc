@@ -183,7 +183,7 @@ class Capture {
             return std::unexpected(fmt::format("cannot join the fabric: {}", std::strerror(errno)));
         }
         auto capture = std::make_unique<Capture>(*process);
-        const live::Arena& arena = process->arena;
+        const live::Arena& arena = process->self.arena;
         if (options.ports.empty()) {
             capture->taps_ = all_adapters(arena);
         }
@@ -208,15 +208,15 @@ class Capture {
     }
 
     live::CaptureSlot& slot() { return *slot_; }
-    const live::Arena& arena() const { return process_.arena; }
+    const live::Arena& arena() const { return process_.self.arena; }
 
   private:
     bool claim(std::uint32_t snap_bytes) {
         const std::uint64_t ring = process_.memory.allocate(kRingBytes);
         for (std::uint32_t i = 0; i < live::kCaptures && ring != 0; ++i) {
-            live::CaptureSlot& slot = process_.arena.header->captures[i];
+            live::CaptureSlot& slot = process_.self.arena.header->captures[i];
             std::uint32_t nobody = 0;
-            if (!slot.owner.compare_exchange_strong(nobody, process_.lock_word)) {
+            if (!slot.owner.compare_exchange_strong(nobody, process_.self.lock_word)) {
                 continue;
             }
             slot.snap_bytes = snap_bytes;
@@ -236,8 +236,8 @@ class Capture {
         for (std::atomic<std::uint32_t>* tap : taps_) {
             on ? tap->fetch_or(bit_) : tap->fetch_and(~bit_);
         }
-        process_.arena.header->route_generation.fetch_add(1);
-        live::wake_carrier(process_.arena);
+        process_.self.arena.header->route_generation.fetch_add(1);
+        live::wake_carrier(process_.self.arena);
     }
 
     live::Process& process_;

@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 
-#include "core/base/ids.h"
 #include "umad/port.h"
 
 namespace softib::app {

@@ -49,7 +49,7 @@ Adapters::Pair* Adapters::pair(Qpn qpn) const {
 }
 
 bool Adapters::is_gone(live::Owner owner, std::uint64_t instance) const {
-    const live::ProcSlot& slot = process_.arena.proc(owner);
+    const live::ProcSlot& slot = process_.self.arena.proc(owner);
     return slot.instance != instance ||
            slot.state.load(std::memory_order_acquire) != live::ProcState::kLive;
 }
@@ -119,7 +119,7 @@ std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& ca
             fetch_receives(*queue);
             hcas_[queue->hca]->set_srq_limit(
                 hca::SrqId{call.index},
-                process_.arena.srqs[call.index].limit.load(std::memory_order_acquire));
+                process_.self.arena.srqs[call.index].limit.load(std::memory_order_acquire));
             return 0;
         case Call::kDestroySrq:
             destroy_srq(call.index);
@@ -130,11 +130,11 @@ std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& ca
 }
 
 int Adapters::create_qp(live::Owner owner, std::uint32_t index) {
-    if (index >= live::kQpsMax || process_.arena.qps[index].owner != owner ||
-        process_.arena.qps[index].hca >= hcas_.size()) {
+    if (index >= live::kQpsMax || process_.self.arena.qps[index].owner != owner ||
+        process_.self.arena.qps[index].hca >= hcas_.size()) {
         return EINVAL;
     }
-    live::QpShared& from = process_.arena.qps[index];
+    live::QpShared& from = process_.self.arena.qps[index];
     const hca::Pd pd{from.pd};
     if (pd == kOwnPd) {
         return EINVAL;
@@ -169,7 +169,7 @@ int Adapters::create_qp(live::Owner owner, std::uint32_t index) {
              .hca = from.hca,
              .qpn = qpn,
              .owner = owner,
-             .instance = process_.arena.proc(owner).instance,
+             .instance = process_.self.arena.proc(owner).instance,
              .receives = ReceiveSource(from.rq.ring_off != 0 ? &from.rq : nullptr),
              .srq = from.srq});
     return 0;
@@ -194,11 +194,11 @@ int Adapters::modify_qp(Pair& queue_pair, const hca::QpAttr& attr, std::uint32_t
 }
 
 int Adapters::create_srq(live::Owner owner, std::uint32_t index) {
-    if (index >= live::kSrqsMax || process_.arena.srqs[index].owner != owner ||
-        process_.arena.srqs[index].hca >= hcas_.size()) {
+    if (index >= live::kSrqsMax || process_.self.arena.srqs[index].owner != owner ||
+        process_.self.arena.srqs[index].hca >= hcas_.size()) {
         return EINVAL;
     }
-    live::SrqShared& from = process_.arena.srqs[index];
+    live::SrqShared& from = process_.self.arena.srqs[index];
     const hca::Pd pd{from.pd};
     if (pd == kOwnPd) {
         return EINVAL;
@@ -222,7 +222,7 @@ int Adapters::create_srq(live::Owner owner, std::uint32_t index) {
         std::make_unique<Shared>(Shared{.index = index,
                                         .hca = from.hca,
                                         .owner = owner,
-                                        .instance = process_.arena.proc(owner).instance,
+                                        .instance = process_.self.arena.proc(owner).instance,
                                         .receives = ReceiveSource(&from.ring)});
     return 0;
 }
@@ -265,8 +265,8 @@ void Adapters::set_time(std::uint64_t now_ns) {
 
 void Adapters::read_ports() {
     for (std::uint32_t i = 0; i < hcas_.size(); ++i) {
-        const live::HcaRecord& from = process_.arena.hcas[i];
-        hca::Port port{.link_layer = process_.arena.header->link_layer,
+        const live::HcaRecord& from = process_.self.arena.hcas[i];
+        hca::Port port{.link_layer = process_.self.arena.header->link_layer,
                        .lid = Lid{from.lid.load(std::memory_order_relaxed)},
                        .lmc = from.lmc,
                        .mtu_bytes = hca::mtu_bytes(from.mtu_code)};
@@ -294,7 +294,7 @@ void Adapters::read_groups() {
         return std::atomic_ref<T>(word).load(std::memory_order_relaxed);
     };
     for (std::uint32_t g = 0; g < live::kMcastGroupsMax; ++g) {
-        live::McastGroup& group = process_.arena.mcast[g];
+        live::McastGroup& group = process_.self.arena.mcast[g];
         const std::uint32_t members =
             std::min<std::uint32_t>(load(group.members), live::kMcastMembersMax);
         Gid mgid;

@@ -138,7 +138,7 @@ class Adapters final : private net::TransportHosts::Hooks,
     Shared* shared(std::uint32_t index) const {
         return index < shareds_.size() ? shareds_[index].get() : nullptr;
     }
-    live::QpShared& record(const Pair& pair) const { return process_.arena.qps[pair.index]; }
+    live::QpShared& record(const Pair& pair) const { return process_.self.arena.qps[pair.index]; }
     bool is_gone(live::Owner owner, std::uint64_t instance) const;
 
     void fetch_sends(Pair& pair);

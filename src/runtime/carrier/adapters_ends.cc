@@ -141,7 +141,7 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         e.pkey_index = done.pkey_index;
     } else {
         const auto at = static_cast<std::uint32_t>(done.wr_id);
-        e.wr_id = live::send_slot(process_.arena, record(*queue_pair).sq, at)->wr_id;
+        e.wr_id = live::send_slot(process_.self.arena, record(*queue_pair).sq, at)->wr_id;
         e.wqe_index = at + 1;
     }
     const QpType type = record(*queue_pair).type;
@@ -154,8 +154,8 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         record(*queue_pair).state.store(only_sends ? QpState::kSqe : QpState::kErr);
         failed_.push_back(done.qpn);
     }
-    live::CqShared& queue = process_.arena.cqs[cq.value];
-    live::cq_push(process_, queue, e, solicited || done.status != hca::WcStatus::kSuccess);
+    live::CqShared& queue = process_.self.arena.cqs[cq.value];
+    live::cq_push(process_.self, queue, e, solicited || done.status != hca::WcStatus::kSuccess);
     if (queue.overflowed.load(std::memory_order_relaxed) != 0) {
         overrun_.push_back(cq.value);
     }
@@ -205,9 +205,9 @@ void Adapters::tell(std::uint32_t, const hca::Event& event) {
     const auto kind = static_cast<std::uint32_t>(event.async);
     if (event.async == hca::AsyncKind::kSrqLimitReached) {
         if (shared(event.id) != nullptr) {
-            live::SrqShared& srq = process_.arena.srqs[event.id];
+            live::SrqShared& srq = process_.self.arena.srqs[event.id];
             srq.limit.store(0, std::memory_order_relaxed);
-            process_.channels.signal(srq.owner, srq.async_channel, {srq.cookie, kind, 0});
+            process_.self.channels.signal(srq.owner, srq.async_channel, {srq.cookie, kind, 0});
         }
         return;
     }
@@ -217,7 +217,7 @@ void Adapters::tell(std::uint32_t, const hca::Event& event) {
         if (const auto attr = hcas_[queue_pair->hca]->query_qp(queue_pair->qpn)) {
             qp.state.store(attr->state);  // Before the event, so that the program finds it changed.
         }
-        process_.channels.signal(qp.owner, qp.async_channel, {qp.event_id, kind, 1});
+        process_.self.channels.signal(qp.owner, qp.async_channel, {qp.event_id, kind, 1});
     }
 }
 

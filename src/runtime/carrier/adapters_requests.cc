@@ -68,7 +68,7 @@ void Adapters::fetch_sends(Pair& queue_pair) {
 }
 
 bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
-    const live::Arena& arena = process_.arena;
+    const live::Arena& arena = process_.self.arena;
     const live::SendRing& ring = record(queue_pair).sq;
     const live::PostedSend& posted = *live::send_slot(arena, ring, at);
     hca::WorkRequest wr(posted);
@@ -127,7 +127,7 @@ void Adapters::fetch_receives(Pair& queue_pair) {
     }
     if (queue_pair.receives.exists() && record(queue_pair).state.load() != QpState::kReset) {
         queue_pair.receives.fetch(
-            process_.arena, [&](std::uint32_t token, std::span<const hca::Sge> sges) {
+            process_.self.arena, [&](std::uint32_t token, std::span<const hca::Sge> sges) {
                 return hcas_[queue_pair.hca]->post_receive(queue_pair.qpn, name_of(0, token),
                                                            sges) == hca::PostError::kOk;
             });
@@ -135,19 +135,20 @@ void Adapters::fetch_receives(Pair& queue_pair) {
 }
 
 void Adapters::fetch_receives(Shared& queue) {
-    live::RecvRing& ring = process_.arena.srqs[queue.index].ring;
+    live::RecvRing& ring = process_.self.arena.srqs[queue.index].ring;
     if (!queue.receives.has_more()) {
         return;
     }
     // The owner may be moving the ring to a larger place.
-    if (!live::shm_lock(process_.arena, ring.lock, process_.lock_word).taken) {
+    if (!live::shm_lock(process_.self.arena, ring.lock, process_.self.lock_word).taken) {
         return;
     }
-    queue.receives.fetch(process_.arena, [&](std::uint32_t token, std::span<const hca::Sge> sges) {
-        return hcas_[queue.hca]->post_receive(hca::SrqId{queue.index},
-                                              name_of(queue.index + 1, token),
-                                              sges) == hca::PostError::kOk;
-    });
+    queue.receives.fetch(process_.self.arena,
+                         [&](std::uint32_t token, std::span<const hca::Sge> sges) {
+                             return hcas_[queue.hca]->post_receive(hca::SrqId{queue.index},
+                                                                   name_of(queue.index + 1, token),
+                                                                   sges) == hca::PostError::kOk;
+                         });
     live::shm_unlock(ring.lock);
 }
 

@@ -23,9 +23,9 @@ ArenaMemory::ArenaMemory(live::Process& process) : process_(process), bounce_(kB
 hca::Place ArenaMemory::place(const MrShared& mr, std::uint64_t addr, std::uint32_t length) const {
     std::byte* bytes = mr.kind == live::KeyKind::kNull
                            ? nullptr
-                           : live::shared_address(process_.arena, mr, addr, length);
+                           : live::shared_address(process_.self.arena, mr, addr, length);
     return {.bytes = reinterpret_cast<std::uint8_t*>(bytes),
-            .entry = static_cast<std::uint32_t>(&mr - process_.arena.mrs),
+            .entry = static_cast<std::uint32_t>(&mr - process_.self.arena.mrs),
             .at = addr};
 }
 
@@ -34,7 +34,7 @@ std::optional<hca::Place> ArenaMemory::local(std::uint32_t lkey, hca::Pd pd, std
     if (pd == kOwnPd) [[unlikely]] {
         return hca::Place{.bytes = reinterpret_cast<std::uint8_t*>(addr)};
     }
-    const MrShared* mr = live::find_key(process_.arena, lkey, pd.value, addr, length, access);
+    const MrShared* mr = live::find_key(process_.self.arena, lkey, pd.value, addr, length, access);
     if (mr == nullptr || live::is_window(mr->kind)) {
         return std::nullopt;
     }
@@ -48,7 +48,7 @@ std::optional<hca::Place> ArenaMemory::remote(std::uint32_t rkey, hca::Pd pd, Qp
         return std::nullopt;
     }
     const MrShared* mr =
-        live::find_remote_key(process_.arena, rkey, pd.value, at.value, addr, length, access);
+        live::find_remote_key(process_.self.arena, rkey, pd.value, at.value, addr, length, access);
     if (mr == nullptr) {
         return std::nullopt;
     }
@@ -56,7 +56,7 @@ std::optional<hca::Place> ArenaMemory::remote(std::uint32_t rkey, hca::Pd pd, Qp
 }
 
 bool ArenaMemory::invalidate(std::uint32_t rkey, hca::Pd pd, Qpn at) {
-    return live::invalidate_window(process_.arena, rkey, pd.value, at.value);
+    return live::invalidate_window(process_.self.arena, rkey, pd.value, at.value);
 }
 
 bool ArenaMemory::bind(const hca::BindRequest& request, hca::Pd pd, Qpn by) {
@@ -64,10 +64,10 @@ bool ArenaMemory::bind(const hca::BindRequest& request, hca::Pd pd, Qpn by) {
     const std::uint32_t region = request.mr_lkey;
     // The program that posted the request may have deallocated the window since.
     if (window >= live::kMrsMax || region >= live::kMrsMax ||
-        process_.arena.mrs[window].key.load(std::memory_order_acquire) == 0) {
+        process_.self.arena.mrs[window].key.load(std::memory_order_acquire) == 0) {
         return false;
     }
-    return live::bind_window(process_.arena,
+    return live::bind_window(process_.self.arena,
                              {.mr_index = region,
                               .mw_index = window,
                               .new_rkey = request.new_key,

@@ -36,7 +36,7 @@ class ArenaMemory final : public hca::Memory {
 
   private:
     const live::MrShared& entry(const hca::Place& place) const {
-        return process_.arena.mrs[place.entry];
+        return process_.self.arena.mrs[place.entry];
     }
     hca::Place place(const live::MrShared& mr, std::uint64_t addr, std::uint32_t length) const;
 

@@ -48,14 +48,14 @@ net::PlantConfig plant_config() {
 class Carrier {
   public:
     Carrier(live::Process& process, const topo::Fabric& fabric, double speed)
-        : arena_(process.arena),
-          tables_(process.arena, fabric, speed),
-          watchers_(process),
+        : arena_(process.self.arena),
+          tables_(process.self.arena, fabric, speed),
+          watchers_(process.self),
           links_(watchers_),
           adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
-          counts_(process.arena, tables_),
-          sharp_(process.arena, process.fabric_dir, tables_, adapters_, net_.engine()),
+          counts_(process.self.arena, tables_),
+          sharp_(process.self.arena, process.self.fabric_dir, tables_, adapters_, net_.engine()),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
@@ -284,11 +284,11 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
         return started;
     }
     // Calls to an earlier carrier are dropped; the programs that made them find that it has ended.
-    for (auto& calls : process->arena.bells->calls) {
+    for (auto& calls : process->self.arena.bells->calls) {
         calls.store(0);
     }
-    process->arena.header->carrier.store(process->lock_word, std::memory_order_release);
-    process->call(live::request::Carrying{});
+    process->self.arena.header->carrier.store(process->self.lock_word, std::memory_order_release);
+    process->self.call(live::request::Carrying{});
     carrier.run();
 }
 

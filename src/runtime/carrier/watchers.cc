@@ -13,7 +13,7 @@ constexpr std::size_t kPacketBytesMax = 4096 + 256;
 
 void Watchers::show(std::uint32_t port, const net::Packet& packet,
                     const net::TransportHosts::Body& body) {
-    const live::Arena& arena = process_.arena;
+    const live::Arena& arena = self_.arena;
     const Place place = places_[port];
     if (place.index == UINT32_MAX) {
         return;
@@ -39,15 +39,15 @@ void Watchers::show(std::uint32_t port, const net::Packet& packet,
 
 void Watchers::put(std::uint32_t taps, std::span<const std::uint8_t> bytes) {
     for (std::uint32_t i = 0; i < live::kCaptures; ++i) {
-        live::CaptureSlot& slot = process_.arena.header->captures[i];
+        live::CaptureSlot& slot = self_.arena.header->captures[i];
         if ((taps >> i & 1) != 0 && slot.owner.load(std::memory_order_acquire) != 0) {
-            live::capture_put(process_.arena, slot, process_.lock_word, bytes);
+            live::capture_put(self_.arena, slot, self_.lock_word, bytes);
         }
     }
 }
 
 void Watchers::forget_dead() {
-    const live::Arena& arena = process_.arena;
+    const live::Arena& arena = self_.arena;
     for (std::uint32_t i = 0; i < live::kCaptures; ++i) {
         live::CaptureSlot& slot = arena.header->captures[i];
         const std::uint32_t owner = slot.owner.load();
@@ -75,7 +75,7 @@ void Watchers::tell(live::request::Refused::Where where, std::uint32_t place, st
     packet.key = key;
     packet.sl = headers.lrh.sl;
     packet.where = where;
-    process_.tell(packet);
+    self_.tell(packet);
 }
 
 void Watchers::tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers) {
@@ -87,7 +87,7 @@ void Watchers::tell_refused(std::uint32_t port, bool inbound, const wire::Packet
 
 void Watchers::tell_link(std::uint32_t port, std::uint16_t trap) {
     if (places_[port].index != UINT32_MAX) {
-        process_.tell(live::request::BadLink{
+        self_.tell(live::request::BadLink{
             .place = places_[port].index, .at_switch = places_[port].is_switch, .trap = trap});
     }
 }

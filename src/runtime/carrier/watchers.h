@@ -10,13 +10,13 @@
 
 #include "core/hca/hca.h"
 #include "net/hosts/transport_hosts.h"
-#include "runtime/direct/process.h"
+#include "runtime/direct/attachment.h"
 
 namespace softib::carrier {
 
 class Watchers {
   public:
-    explicit Watchers(live::Process& process) : process_(process) {}
+    explicit Watchers(const live::Attachment& self) : self_(self) {}
 
     /// Where a port of the network is in the arena.
     struct Place {
@@ -45,7 +45,7 @@ class Watchers {
     void tell(live::request::Refused::Where where, std::uint32_t place, std::uint32_t key,
               const wire::PacketHeaders& headers);
 
-    live::Process& process_;
+    const live::Attachment& self_;
     std::vector<Place> places_;
     struct Violations {
         std::uint64_t pkeys = 0;

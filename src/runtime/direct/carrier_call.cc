@@ -46,19 +46,19 @@ bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, st
 /// Makes one call to one carrier. Returns std::nullopt if that carrier has ended.
 std::optional<int> ask_carrier(Process& process, LockWord carrier, CarrierCall::Op op,
                                std::uint32_t index, const hca::QpAttr& attr, std::uint32_t mask) {
-    const Arena& arena = process.arena;
-    const std::lock_guard guard(process.carrier_mutex);
+    const Arena& arena = process.self.arena;
+    const std::lock_guard guard(process.progress.carrier_mutex());
     if (arena.header->carrier.load(std::memory_order_acquire) != carrier) {
         return std::nullopt;
     }
-    CarrierCall& call = process.slot->carrier_call;
+    CarrierCall& call = process.self.slot->carrier_call;
     call.op = op;
     call.index = index;
     call.mask = mask;
     call.attr = attr;
     call.status = 0;
     call.state.store(CarrierCall::kPosted);
-    const std::uint32_t number = process.owner - 1U;
+    const std::uint32_t number = process.self.owner - 1U;
     const std::uint64_t bit = std::uint64_t{1} << number % 64;
     std::atomic<std::uint64_t>& bells = arena.bells->calls[number / 64];
     bells.fetch_or(bit);
@@ -104,10 +104,10 @@ int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, Lock
         return ask_carrier(process, carrier, op, index, attr, mask).value_or(EIO);
     }
     // A new object can be made by the next carrier if this one ends.
-    while (const LockWord candidate = wait_for_carrier(process.arena)) {
+    while (const LockWord candidate = wait_for_carrier(process.self.arena)) {
         if (const auto status = ask_carrier(process, candidate, op, index, attr, mask)) {
             carrier = candidate;
-            process.met_carrier(candidate);
+            process.progress.met_carrier(candidate);
             return *status;
         }
     }

@@ -20,8 +20,8 @@ Cqe* ring_of(const Arena& arena, const CqShared& cq) {
     return arena.at<Cqe>(cq.ring_off);
 }
 
-void lock_producer(Process& process, CqShared& cq) {
-    cq_lock(process.arena, cq, process.lock_word, 0);
+void lock_producer(const Attachment& self, CqShared& cq) {
+    cq_lock(self.arena, cq, self.lock_word, 0);
 }
 
 // Atomic, because a thread that arms the queue reads entries that another thread may be polling.
@@ -55,23 +55,23 @@ void fill(Cqe& slot, const Cqe& entry) {
 /// Marks a queue as overflowed and stops the queue pair whose completion is lost. The queue's
 /// owner, which is rung, then flushes that queue pair and stops the queue's other queue pairs too
 /// (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic error).
-void overflow(Process& process, CqShared& cq, std::uint32_t qpn) {
+void overflow(const Attachment& self, CqShared& cq, std::uint32_t qpn) {
     if (cq.overflowed.exchange(1) == 0) {
-        process.channels.signal(cq.owner, cq.async_channel,
-                                {cq.cookie, static_cast<std::uint32_t>(AsyncKind::kCqErr), 0});
+        self.channels.signal(cq.owner, cq.async_channel,
+                             {cq.cookie, static_cast<std::uint32_t>(AsyncKind::kCqErr), 0});
     }
-    QpShared& qp = process.arena.qps[qp_index(qpn)];
+    QpShared& qp = self.arena.qps[qp_index(qpn)];
     QpState state = qp.state.load(std::memory_order_relaxed);
     if (qp.qpn == qpn && state != QpState::kReset && state != QpState::kErr) {
         qp.rx.store(0, std::memory_order_release);
         qp.state.compare_exchange_strong(state, QpState::kErr);
     }
-    process.ring(cq.owner);
+    self.ring(cq.owner);
 }
 
 /// Raises the event of an armed queue. Returns false if another thread raises that event, or if the
 /// channel has no room for it (the queue then stays armed).
-bool notify(Process& process, CqShared& cq, std::uint32_t armed, std::uint32_t behind = 0,
+bool notify(const Attachment& self, CqShared& cq, std::uint32_t armed, std::uint32_t behind = 0,
             std::uint32_t consumed = 0) {
     // The queue is disarmed only after the event is written: if this process dies in between, the
     // queue stays claimed, and its owner raises the event (announce_lost).
@@ -79,7 +79,7 @@ bool notify(Process& process, CqShared& cq, std::uint32_t armed, std::uint32_t b
     if (cq.arm.compare_exchange_strong(armed, claimed)) {
         park_point(ParkPoint::kCqNotifying);
         const bool raised =
-            process.channels.signal(cq.owner, cq.channel, {cq.cookie, behind, consumed});
+            self.channels.signal(cq.owner, cq.channel, {cq.cookie, behind, consumed});
         // Has no effect if the queue was armed again meanwhile.
         cq.arm.compare_exchange_strong(claimed, raised ? with_kind(claimed, kArmNone) : armed);
         return raised;
@@ -89,9 +89,9 @@ bool notify(Process& process, CqShared& cq, std::uint32_t armed, std::uint32_t b
 
 }  // namespace
 
-bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
+bool cq_push(const Attachment& self, CqShared& cq, const Cqe& entry, bool solicited,
              const Completing& completing) {
-    lock_producer(process, cq);
+    lock_producer(self, cq);
     if (completing.ring != nullptr &&
         completing.ring->head.load(std::memory_order_relaxed) != completing.index) [[unlikely]] {
         shm_unlock(cq.lock);
@@ -105,11 +105,11 @@ bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
                 completing.ring->head.store(completing.index + 1, std::memory_order_release);
             }
             shm_unlock(cq.lock);
-            overflow(process, cq, entry.qpn);
+            overflow(self, cq, entry.qpn);
             return true;
         }
     }
-    Cqe& slot = ring_of(process.arena, cq)[at & cq.mask];
+    Cqe& slot = ring_of(self.arena, cq)[at & cq.mask];
     fill(slot, entry);
     set_solicited(slot, solicited);
     if (cq.timestamps != 0) {
@@ -135,7 +135,7 @@ bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
     const ArmKind kind = arm_kind(armed);
     if (kind != kArmNone && (kind == kArmAny || (kind == kArmSolicited && solicited)))
         [[unlikely]] {
-        notify(process, cq, armed, at + 1, cq.consumed.load(std::memory_order_relaxed));
+        notify(self, cq, armed, at + 1, cq.consumed.load(std::memory_order_relaxed));
     }
     return true;
 }
@@ -157,15 +157,15 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
         errno = ENOMEM;
         return nullptr;
     }
-    CqShared& shared = process.arena.cqs[index];
+    CqShared& shared = process.self.arena.cqs[index];
     // A process may have died while it held the lock of the entry's last use.
-    while (!shm_lock(process.arena, shared.lock, process.lock_word).taken) {
+    while (!shm_lock(process.self.arena, shared.lock, process.self.lock_word).taken) {
     }
     shared.produced = 0;
     shared.consumed_seen = 0;
     shared.mask = ring - 1;
     shared.ring_off = ring_off;
-    shared.owner = process.owner;
+    shared.owner = process.self.owner;
     shared.hca = static_cast<std::uint16_t>(hca);
     shared.index = index;
     shared.channel = channel;
@@ -182,24 +182,20 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     cq->shared_ = &shared;
     cq->index_ = index;
     cq->mask_ = ring - 1;
-    cq->ring_ = ring_of(process.arena, shared);
-    const std::lock_guard guard(process.cqs_mutex);
-    process.cqs.push_back(cq);
+    cq->ring_ = ring_of(process.self.arena, shared);
+    process.progress.cqs.add(*cq);
     return cq;
 }
 
 Cq::~Cq() {
-    if (!process_->usable()) {
+    if (!process_->self.usable()) {
         return;
     }
-    {
-        const std::lock_guard guard(process_->cqs_mutex);
-        std::erase(process_->cqs, this);
-    }
+    process_->progress.cqs.remove(*this);
     // If a sender was stopped in the middle of a delivery, it may still write to this queue: the
     // memory is then never reused.
-    if (wait_grace(process_->arena, process_->owner, nullptr)) {
-        lock_producer(*process_, *shared_);
+    if (wait_grace(process_->self.arena, process_->self.owner, nullptr)) {
+        lock_producer(process_->self, *shared_);
         shared_->owner = 0;
         shm_unlock(shared_->lock);
         process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(Cqe));
@@ -208,7 +204,7 @@ Cq::~Cq() {
 }
 
 void Cq::retire(const Cqe& e) {
-    QpShared& qp = process_->arena.qps[qp_index(e.qpn)];
+    QpShared& qp = process_->self.arena.qps[qp_index(e.qpn)];
     if (e.is_receive == 0) {
         reinterpret_cast<QpBase*>(qp.cookie)->send_retired(e.wqe_index);
     } else if (qp.srq == 0 && qp.type != QpType::kXrcRecv) {
@@ -243,7 +239,7 @@ void Cq::arm(bool solicited_only) {
     // One event of this kind is enough until the program takes it: a program that arms again and
     // again must not fill the channel.
     if (!announced_.exchange(true, std::memory_order_acq_rel) &&
-        !notify(*process_, *shared_, armed)) {
+        !notify(process_->self, *shared_, armed)) {
         announced_.store(false, std::memory_order_release);
     }
 }
@@ -279,7 +275,8 @@ void Cq::announce_lost() {
     lock_.unlock();
     // One event too many does no harm: the program polls and finds nothing.
     if (waiting && shared_->arm.compare_exchange_strong(armed, with_kind(armed, kArmNone))) {
-        process_->channels.signal(process_->owner, shared_->channel, {shared_->cookie, 0, 0});
+        process_->self.channels.signal(process_->self.owner, shared_->channel,
+                                       {shared_->cookie, 0, 0});
     }
 }
 
@@ -293,7 +290,7 @@ int Cq::resize(std::uint32_t entries) {
         return ENOMEM;
     }
     lock_.lock();
-    lock_producer(*process_, *shared_);
+    lock_producer(process_->self, *shared_);
     const std::uint32_t outstanding = shared_->produced - consumed_;
     if (outstanding > ring - 1) {
         shm_unlock(shared_->lock);
@@ -302,7 +299,7 @@ int Cq::resize(std::uint32_t entries) {
         return EINVAL;
     }
     ring_lock_.lock();
-    Cqe* fresh = process_->arena.at<Cqe>(off);
+    Cqe* fresh = process_->self.arena.at<Cqe>(off);
     for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
         fill(fresh[i & (ring - 1)], ring_[i & mask_]);
         fresh[i & (ring - 1)].publish(i + 1);
@@ -323,7 +320,7 @@ int Cq::resize(std::uint32_t entries) {
 
 void Cq::purge(std::uint32_t qpn) {
     lock_.lock();
-    lock_producer(*process_, *shared_);
+    lock_producer(process_->self, *shared_);
     ring_lock_.lock();
     std::uint32_t kept = 0;
     std::vector<Cqe*> keep;
@@ -354,7 +351,7 @@ void Cq::purge(std::uint32_t qpn) {
 std::optional<std::uint32_t> Cq::newest(std::uint32_t qpn, bool receive) {
     std::optional<std::uint32_t> found;
     lock_.lock();
-    lock_producer(*process_, *shared_);
+    lock_producer(process_->self, *shared_);
     for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
         const Cqe& e = ring_[(i - 1) & mask_];
         if (e.qpn == qpn && (e.is_receive != 0) == receive) {
@@ -368,7 +365,7 @@ std::optional<std::uint32_t> Cq::newest(std::uint32_t qpn, bool receive) {
 
 std::uint32_t Cq::claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled) {
     lock_.lock();
-    lock_producer(*process_, *shared_);
+    lock_producer(process_->self, *shared_);
     std::uint32_t head = ring.head.load(std::memory_order_acquire);
     // A sender that died between completing a request and taking it off the ring has left it there.
     bool completed = polled == head + 1;

@@ -15,6 +15,7 @@
 
 namespace softib::live {
 
+class Attachment;
 class Process;
 
 inline constexpr std::uint32_t kCqEntriesMax = 1U << 22;
@@ -33,7 +34,7 @@ struct Completing {
 /// Adds a completion to a queue of any process. `solicited`: it also raises the event of a queue
 /// that is armed for solicited completions only. Returns false, with nothing added, if the request
 /// was flushed meanwhile.
-bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
+bool cq_push(const Attachment& self, CqShared& cq, const Cqe& entry, bool solicited,
              const Completing& completing = {});
 
 class Cq {

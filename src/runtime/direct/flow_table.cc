@@ -46,9 +46,9 @@ bool grow(Process& process, QpShared& qp, std::uint32_t capacity) {
     if (off == 0) {
         return false;
     }
-    auto& table = *process.arena.at<FlowTable>(off);
+    auto& table = *process.self.arena.at<FlowTable>(off);
     table.capacity.store(capacity, std::memory_order_relaxed);
-    for_each_flow_of_table(process.arena, qp, [&](const Flow& flow) {
+    for_each_flow_of_table(process.self.arena, qp, [&](const Flow& flow) {
         const std::uint32_t dlid = flow.dlid.load(std::memory_order_relaxed);
         open_flow(slot_of(table, dlid), dlid,
                   {flow.packets.load(std::memory_order_relaxed),
@@ -74,11 +74,11 @@ void empty(const Arena& arena, QpShared& qp) {
 void make_room(Process& process, QpShared& qp) {
     const std::uint64_t off = qp.flows_off.load(std::memory_order_relaxed);
     const std::uint32_t capacity =
-        off == 0 ? 0 : table_of(process.arena, qp)->capacity.load(std::memory_order_relaxed);
-    static_cast<void>(shm_lock(process.arena, qp.count_lock, process.lock_word));
+        off == 0 ? 0 : table_of(process.self.arena, qp)->capacity.load(std::memory_order_relaxed);
+    static_cast<void>(shm_lock(process.self.arena, qp.count_lock, process.self.lock_word));
     const bool grown = grow(process, qp, capacity == 0 ? kFlowsFirst : 2 * capacity);
     if (!grown) {
-        empty(process.arena, qp);
+        empty(process.self.arena, qp);
     }
     shm_unlock(qp.count_lock);
     if (grown && off != 0) {
@@ -89,14 +89,14 @@ void make_room(Process& process, QpShared& qp) {
 }  // namespace
 
 void flows_free(Process& process, QpShared& qp) {
-    static_cast<void>(shm_lock(process.arena, qp.count_lock, process.lock_word));
+    static_cast<void>(shm_lock(process.self.arena, qp.count_lock, process.self.lock_word));
     qp.has_flows.store(0, std::memory_order_relaxed);
     qp.first_flow.dlid.store(0, std::memory_order_relaxed);
     const std::uint64_t off = qp.flows_off.exchange(0, std::memory_order_acq_rel);
     shm_unlock(qp.count_lock);
     if (off != 0) {
         const std::uint32_t capacity =
-            process.arena.at<FlowTable>(off)->capacity.load(std::memory_order_relaxed);
+            process.self.arena.at<FlowTable>(off)->capacity.load(std::memory_order_relaxed);
         process.memory.release(off, FlowTable::bytes(capacity));
     }
 }
@@ -114,7 +114,7 @@ Flow& flow_to(Process& process, QpShared& qp, Lid dlid) {
         return qp.first_flow;
     }
     if (qp.flows_off.load(std::memory_order_relaxed) != 0) {
-        FlowTable& table = *table_of(process.arena, qp);
+        FlowTable& table = *table_of(process.self.arena, qp);
         Flow& flow = slot_of(table, dlid.value);
         if (flow.dlid.load(std::memory_order_relaxed) == dlid.value) {
             return flow;

@@ -12,24 +12,18 @@
 #include <string>
 #include <vector>
 
+#include "runtime/direct/attachment.h"
 #include "runtime/direct/memory/copy_team.h"
 #include "runtime/direct/memory/gpu/memory.h"
 #include "runtime/direct/memory/shared_memory.h"
+#include "runtime/direct/progress.h"
 #include "runtime/shm/alloc.h"
 #include "runtime/shm/arena.h"
-#include "runtime/shm/channel.h"
 #include "runtime/shm/clock.h"
-#include "runtime/shm/naming.h"
-#include "runtime/shm/rpc.h"
-#include "runtime/shm/shm_lock.h"
 
 namespace softib::live {
 
-class Cq;
-class DirectQp;
 class MemoryMap;
-class QpBase;
-class Srq;
 
 class Process {
   public:
@@ -39,28 +33,19 @@ class Process {
     /// not answer, or if a host does not exist.
     static Process* attach(const char* dir, const char* hosts);
 
-    Arena arena;
-    Owner owner = 0;
-    LockWord lock_word = 0;  ///< What this process writes into a lock of the arena that it holds.
-    ProcSlot* slot = nullptr;
-    bool hazard_fence = false;      ///< Hazards need a fence, since the kernel lacks membarrier.
-    bool enforces_memlock = false;  ///< Regions count against RLIMIT_MEMLOCK.
+    Attachment self;
+    bool enforces_memlock = false;               ///< Regions count against RLIMIT_MEMLOCK.
     std::atomic<std::uint64_t> pinned_bytes{0};  ///< What all PinnedPages have counted.
-
-    std::string fabric_dir;
-    std::string process_dir;
-    std::vector<DeviceEntry> devices;
 
     TableAllocator qp_table;
     TableAllocator mr_table;
     TableAllocator cq_table;
     TableAllocator srq_table;
     ChunkAllocator memory;
-    ChannelWriter channels;
     MemoryMap* regions = nullptr;
     CopyTeam copy_team;
     gpu::Memory gpu{*this};
-    SharedMapper shared_mapper{arena};
+    SharedMapper shared_mapper{self.arena};
     std::optional<Mappings> shared_mappings;  ///< Mappings of peers' memory (shared_memory.h).
 
     /// Returns the stripe for a new queue pair: each in turn.
@@ -74,83 +59,16 @@ class Process {
     /// the name is the parent's.
     void remove_channel(std::uint32_t id, int fd);
 
-    /// Sends a request to the daemon and waits for its status. Returns 0 or an errno value.
-    template <typename Request>
-    int call(const Request& request) {
-        const std::lock_guard guard(socket_mutex_);
-        return socket_ >= 0 && usable() ? rpc_ask(socket_, request) : ENOTCONN;
-    }
-    /// Sends a message that has no reply. It is lost if another thread of this process is talking
-    /// to the daemon, or if the daemon is stopped or dead.
-    template <typename Request>
-    void tell(const Request& request) {
-        Message message;
-        const std::unique_lock guard(socket_mutex_, std::try_to_lock);
-        if (guard && socket_ >= 0 && usable() && to_message(request, message)) {
-            rpc_tell(socket_, message);
-        }
-    }
-
-    /// Returns false in a forked child, where this object belongs to the parent.
-    bool usable() const { return !inherited_.load(std::memory_order_relaxed); }
-
     /// Sets the number of copy helpers by the number of processes that now share the cores. Called
     /// before each large copy; looks only now and then.
     void size_copy_team();
 
-    // --- progress (progress.cc) ---------------------------------------------------------------
-    /// The number of queue pairs whose first request waits because its receiver is not ready or
-    /// does not answer. Polls and the helper thread try them again.
-    std::atomic<std::uint32_t> stalled_count{0};
-    /// Grows with polls that call progress(), so that the helper thread sees that the program
-    /// polls.
-    std::atomic<std::uint64_t> poll_activity{0};
-    std::mutex stalled_mutex;
-    std::vector<DirectQp*> stalled;
-    std::mutex qps_mutex;
-    std::vector<QpBase*> qps;
-    std::mutex cqs_mutex;
-    std::vector<Cq*> cqs;
-    std::mutex srqs_mutex;
-    std::vector<Srq*> srqs;
-
-    std::mutex carrier_mutex;  ///< Held during a call to the carrier.
-
-    /// Notes that a carrier knows an object of this process. From then on the helper thread looks
-    /// for the end of carriers, also of one that ends before the first look.
-    void met_carrier(LockWord carrier);
-    void start_helper();
-    void stop_helper_in_child();
-    /// Does what waits: serves calls of peers, tries stalled queue pairs again, and stops those
-    /// whose peer, completion queue or carrier has failed.
-    void progress();
-    void add_stalled(DirectQp& qp);
-    void remove_stalled(DirectQp& qp);
-    bool wants_progress() const {
-        return slot->attention.load(std::memory_order_relaxed) != 0 ||
-               stalled_count.load(std::memory_order_relaxed) != 0;
-    }
-    /// Tells another process that something awaits its progress(), and wakes its helper thread.
-    void ring(Owner target) const;
-    /// Rings every process that has mapped memory of a peer, because a region that peers map is
-    /// gone: those processes give up stale mappings.
-    void ring_mappers() const;
+    Progress progress{*this, self};
 
   private:
     bool join(const char* dir, const char* hosts);
     void become_inherited();
-    static void* helper_main(void* self);
-    void helper_loop();
-    void look_for_carrier();
-    /// Asks the receivers that stalled queue pairs wait for to ring us. Returns the nanoseconds to
-    /// the first deadline; 0 if there is none.
-    std::uint64_t arm_wakes();
 
-    int socket_ = -1;
-    /// This process's directory, locked so that a new daemon does not remove it while we live.
-    int directory_ = -1;
-    std::mutex socket_mutex_;
-    std::atomic<bool> inherited_{false};
     std::mutex domains_mutex_;
     std::uint32_t domains_top_ = 0;
     /// Numbers of released domains. The one released longest ago is used first, so that a stale
@@ -159,13 +77,6 @@ class Process {
     std::atomic<std::uint32_t> channel_counter_{0};
     std::atomic<std::uint32_t> stripe_counter_{0};
     std::atomic<std::uint32_t> large_copies_{0};
-    std::atomic<bool> helper_started_{false};
-    /// Held while progress() tries stalled queue pairs again. Taken before any other lock.
-    std::mutex progress_mutex_;
-    std::vector<DirectQp*> advancing_;  ///< Guarded by progress_mutex_.
-    std::mutex helper_mutex_;
-    std::atomic<bool> has_carrier_{false};  ///< A carrier has known an object of this process.
-    std::atomic<LockWord> carrier_seen_{0};
 
     friend struct ForkHandlers;
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Progress without a call of the program: waiting requests, timeouts, calls from peers. In programs
-// that poll, the polls do this work; the helper thread does it when the program does not poll, and
-// sleeps when nothing waits.
+#include "runtime/direct/progress.h"
 
 #include <algorithm>
 
@@ -27,100 +25,77 @@ constexpr std::uint64_t kCarrierLookNs = 500'000'000;
 
 }  // namespace
 
-void Process::ring_mappers() const {
-    arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
-    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
-        if (arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
-            ring(static_cast<Owner>(p + 1));
-        }
-    }
-}
-
-void Process::ring(Owner target) const {
-    if (target == 0 || target > kProcsMax) {
-        return;
-    }
-    ProcSlot& other = arena.proc(target);
-    other.attention.fetch_or(kAttentionPeer, std::memory_order_release);
-    other.doorbell.fetch_add(1, std::memory_order_seq_cst);
-    if (other.helper_sleeping.load(std::memory_order_seq_cst) != 0) {
-        futex_wake(other.doorbell);
-    }
-}
-
-void Process::add_stalled(DirectQp& qp) {
+void Progress::add_stalled(DirectQp& qp) {
     bool first = false;
     {
-        const std::lock_guard guard(stalled_mutex);
-        if (std::find(stalled.begin(), stalled.end(), &qp) == stalled.end()) {
-            stalled.push_back(&qp);
+        const std::lock_guard guard(stalled_mutex_);
+        if (std::find(stalled_.begin(), stalled_.end(), &qp) == stalled_.end()) {
+            stalled_.push_back(&qp);
         }
-        first = stalled.size() == 1;
-        stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_seq_cst);
+        first = stalled_.size() == 1;
+        stalled_count_.store(static_cast<std::uint32_t>(stalled_.size()),
+                             std::memory_order_seq_cst);
     }
-    if (first && slot->helper_sleeping.load(std::memory_order_seq_cst) != 0) {
-        slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(slot->doorbell);
+    if (first && self_.slot->helper_sleeping.load(std::memory_order_seq_cst) != 0) {
+        self_.slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
+        futex_wake(self_.slot->doorbell);
     }
 }
 
-void Process::remove_stalled(DirectQp& qp) {
-    // Waits for another thread that may be trying this queue pair in progress().
+void Progress::remove_stalled(DirectQp& qp) {
+    // Waits for another thread that may be trying this queue pair in run().
     const std::lock_guard progress_guard(progress_mutex_);
-    const std::lock_guard guard(stalled_mutex);
-    std::erase(stalled, &qp);
-    stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
+    const std::lock_guard guard(stalled_mutex_);
+    std::erase(stalled_, &qp);
+    stalled_count_.store(static_cast<std::uint32_t>(stalled_.size()), std::memory_order_relaxed);
 }
 
-void Process::progress() {
-    if (slot->attention.load(std::memory_order_relaxed) != 0) {
-        const std::uint32_t attention = slot->attention.exchange(0, std::memory_order_acq_rel);
-        service_run(*this);
-        if ((attention & kAttentionDeath) != 0) {
-            const std::lock_guard guard(cqs_mutex);
-            for (Cq* cq : cqs) {
-                cq->announce_lost();
-            }
-        }
-        {
-            const std::lock_guard guard(srqs_mutex);
-            for (Srq* srq : srqs) {
-                srq->stop_if_failed();
-            }
-        }
-        const std::lock_guard guard(qps_mutex);
-        for (QpBase* qp : qps) {
-            qp->stop_if_failed();
-        }
+void Progress::serve_attention() {
+    const std::uint32_t attention = self_.slot->attention.exchange(0, std::memory_order_acq_rel);
+    service_run(process_);
+    if ((attention & kAttentionDeath) != 0) {
+        cqs.for_each([](Cq& cq) { cq.announce_lost(); });
     }
-    if (stalled_count.load(std::memory_order_relaxed) == 0) {
-        return;
+    srqs.for_each([](Srq& srq) { srq.stop_if_failed(); });
+    qps.for_each([](QpBase& qp) { qp.stop_if_failed(); });
+}
+
+void Progress::run() {
+    if (self_.slot->attention.load(std::memory_order_relaxed) != 0) {
+        serve_attention();
     }
+    if (stalled_count_.load(std::memory_order_relaxed) != 0) {
+        advance_stalled();
+    }
+}
+
+void Progress::advance_stalled() {
     // One thread at a time does this; the others go on. The list is not locked meanwhile, because a
     // sender that stalls takes the lock of its queue pair before that of the list.
     if (!progress_mutex_.try_lock()) {
         return;
     }
     {
-        const std::lock_guard guard(stalled_mutex);
-        advancing_.swap(stalled);
+        const std::lock_guard guard(stalled_mutex_);
+        advancing_.swap(stalled_);
     }
     std::erase_if(advancing_, [](DirectQp* qp) { return qp->advance(); });
     {
-        const std::lock_guard guard(stalled_mutex);
-        stalled.insert(stalled.end(), advancing_.begin(), advancing_.end());
-        stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
+        const std::lock_guard guard(stalled_mutex_);
+        stalled_.insert(stalled_.end(), advancing_.begin(), advancing_.end());
+        stalled_count_.store(static_cast<std::uint32_t>(stalled_.size()),
+                             std::memory_order_relaxed);
     }
     advancing_.clear();
     progress_mutex_.unlock();
 }
 
-std::uint64_t Process::arm_wakes() {
+std::uint64_t Progress::arm_wakes() {
     const std::lock_guard progress_guard(progress_mutex_);
     std::vector<DirectQp*> waiting;
     {
-        const std::lock_guard guard(stalled_mutex);
-        waiting = stalled;
+        const std::lock_guard guard(stalled_mutex_);
+        waiting = stalled_;
     }
     const std::uint64_t now = monotonic_ns();
     std::uint64_t first = 0;
@@ -135,7 +110,7 @@ std::uint64_t Process::arm_wakes() {
     return first;
 }
 
-void Process::start_helper() {
+void Progress::start_helper() {
     if (helper_started_.load(std::memory_order_acquire)) {
         return;
     }
@@ -145,67 +120,67 @@ void Process::start_helper() {
     }
     if (start_thread("softib-helper", helper_main, this)) {
         helper_started_.store(true, std::memory_order_release);
-        slot->helper_ready.store(1, std::memory_order_release);
+        self_.slot->helper_ready.store(1, std::memory_order_release);
     }
 }
 
-void Process::stop_helper_in_child() {
+void Progress::stop_helper_in_child() {
     // The helper thread does not exist in the child, which never uses its copy of this object.
     helper_started_.store(false);
 }
 
-void* Process::helper_main(void* self) {
-    static_cast<Process*>(self)->helper_loop();
+void* Progress::helper_main(void* progress) {
+    static_cast<Progress*>(progress)->helper_loop();
     return nullptr;
 }
 
-void Process::met_carrier(LockWord carrier) {
+void Progress::met_carrier(LockWord carrier) {
     LockWord none = 0;
     carrier_seen_.compare_exchange_strong(none, carrier);
     if (!has_carrier_.exchange(true)) {
         // A helper thread that sleeps without limit must look for carriers from now on.
-        slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(slot->doorbell);
+        self_.slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
+        futex_wake(self_.slot->doorbell);
     }
 }
 
-void Process::look_for_carrier() {
+void Progress::look_for_carrier() {
     if (!has_carrier_.load(std::memory_order_acquire)) {
         return;
     }
-    const LockWord carrier = living_carrier(arena);
+    const LockWord carrier = living_carrier(self_.arena);
     if (carrier_seen_.exchange(carrier) == carrier) {
         return;
     }
-    slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
-    progress();
+    self_.slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
+    run();
 }
 
-void Process::helper_loop() {
+void Progress::helper_loop() {
     std::uint64_t seen_activity = 0;
     std::uint32_t look_ins = 0;
     for (;;) {
-        const std::uint32_t bell = slot->doorbell.load(std::memory_order_seq_cst);
-        const std::uint64_t activity = poll_activity.load(std::memory_order_relaxed);
+        const std::uint32_t bell = self_.slot->doorbell.load(std::memory_order_seq_cst);
+        const std::uint64_t activity = polls_.load(std::memory_order_relaxed);
         const bool polled = activity != seen_activity;
         seen_activity = activity;
-        if (slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
-            progress();
+        if (self_.slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
+            run();
         }
         look_for_carrier();
-        gpu.give_up_stale_mappings();
-        shared_mappings->give_up_stale();
+        process_.gpu.give_up_stale_mappings();
+        process_.shared_mappings->give_up_stale();
         std::uint64_t sleep_ns = 0;
-        if (stalled_count.load(std::memory_order_seq_cst) != 0) {
+        if (stalled_count_.load(std::memory_order_seq_cst) != 0) {
             look_ins = 0;
             sleep_ns = kLookInNs;
             if (!polled) {
                 sleep_ns = arm_wakes();
-                progress();
+                run();
                 // No bell rings when a silent peer comes up or a route comes back: look now and
                 // then.
                 sleep_ns = sleep_ns == 0 ? 50 * kLookInNs : std::min(sleep_ns, 50 * kLookInNs);
-                if (stalled_count.load() == 0) {
+                if (stalled_count_.load() == 0) {
                     continue;
                 }
             }
@@ -215,12 +190,13 @@ void Process::helper_loop() {
             ++look_ins;
             sleep_ns = kLookInNs;
         }
-        slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0, std::memory_order_seq_cst);
+        self_.slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0,
+                                          std::memory_order_seq_cst);
         if (sleep_ns == 0 && has_carrier_.load(std::memory_order_acquire)) {
             sleep_ns = kCarrierLookNs;
         }
-        futex_wait(slot->doorbell, bell, sleep_ns);
-        slot->helper_sleeping.store(0, std::memory_order_seq_cst);
+        futex_wait(self_.slot->doorbell, bell, sleep_ns);
+        self_.slot->helper_sleeping.store(0, std::memory_order_seq_cst);
     }
 }
 

@@ -94,7 +94,7 @@ void QpBase::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus stat
     e.status = static_cast<std::uint8_t>(status);
     e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
     e.byte_len = completion_bytes(wr);
-    cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
+    cq_push(self_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
 }
 
 int QpBase::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
@@ -113,7 +113,7 @@ int QpBase::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint3
     if (polled == freed + 1) {
         freed = polled;
     }
-    return ring_post_locked(process_->arena, ring, freed, wr_id, sges, num_sge);
+    return ring_post_locked(self_.arena, ring, freed, wr_id, sges, num_sge);
 }
 
 void QpBase::flush_receives_from(std::uint32_t first) {
@@ -121,19 +121,19 @@ void QpBase::flush_receives_from(std::uint32_t first) {
     const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
     for (std::uint32_t at = first; at != tail; ++at) {
         Cqe e{};
-        e.wr_id = ring_slot(process_->arena, ring, at)->wr_id;
+        e.wr_id = ring_slot(self_.arena, ring, at)->wr_id;
         e.wqe_index = at;
         e.qpn = shared_->qpn;
         e.is_receive = 1;
         e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
         e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
-        cq_push(*process_, init_.recv_cq->shared(), e, true);
+        cq_push(self_, init_.recv_cq->shared(), e, true);
     }
 }
 
 void QpBase::raise(AsyncKind kind) {
-    process_->channels.signal(process_->owner, shared_->async_channel,
-                              {shared_->event_id, static_cast<std::uint32_t>(kind), 1});
+    self_.channels.signal(self_.owner, shared_->async_channel,
+                          {shared_->event_id, static_cast<std::uint32_t>(kind), 1});
 }
 
 void QpBase::apply(const QpAttr& attr, std::uint32_t mask) {
@@ -141,7 +141,7 @@ void QpBase::apply(const QpAttr& attr, std::uint32_t mask) {
     shared_->access = attr_.access;
     if (shared_->pkey_index != attr_.pkey_index) {
         // Settled now, because the datagrams counted so far belong to the old partition.
-        settle_counters(process_->arena, *shared_, process_->lock_word);
+        settle_counters(self_.arena, *shared_, self_.lock_word);
     }
     shared_->pkey_index = attr_.pkey_index;
     shared_->qkey = attr_.qkey;
@@ -166,7 +166,7 @@ void QpBase::reset_locked() {
     shared_->rx.store(0, std::memory_order_release);
     shared_->state.store(QpState::kReset, std::memory_order_release);
     state_ = QpState::kReset;
-    wait_grace(process_->arena, process_->owner, stripe_);
+    wait_grace(self_.arena, self_.owner, stripe_);
     if (shared_->rq.ring_off != 0) {
         shared_->rq.head.store(0);
         shared_->rq.tail.store(0);
@@ -178,7 +178,7 @@ void QpBase::reset_locked() {
     receive_polled_.store(0);
     send_posted_ = 0;
     send_done_.store(0);
-    fold_counters(process_->arena, *shared_, process_->lock_word);
+    fold_counters(self_.arena, *shared_, self_.lock_word);
     attr_ = QpAttr{};
 }
 

@@ -26,6 +26,7 @@
 
 namespace softib::live {
 
+class Attachment;
 class Process;
 
 inline constexpr std::uint32_t kQpIndexBits = 20;
@@ -141,6 +142,7 @@ class QpBase {
     // The fields that a small RDMA write reads come last here and first in DirectQp, so that they
     // share cache lines.
     Process* const process_;
+    const Attachment& self_;
     Stripe* const stripe_;
     QpShared* const shared_;
     const QpInit init_;

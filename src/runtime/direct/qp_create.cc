@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <mutex>
-#include <vector>
 
 #include "runtime/direct/carrier_call.h"
 #include "runtime/direct/flow_table.h"
@@ -35,7 +33,7 @@ void init_shared(QpShared& shared, const Process& process, const QpInit& init,
     shared.qkey = 0;
     shared.recv_cq = init.recv_cq != nullptr ? init.recv_cq->index() : 0;
     shared.srq = init.srq != nullptr ? init.srq->index() + 1 : 0;
-    shared.owner = process.owner;
+    shared.owner = process.self.owner;
     shared.hca = static_cast<std::uint16_t>(init.hca);
     shared.pkey.store(0);
     shared.pkey_index = 0;
@@ -62,8 +60,9 @@ void init_shared(QpShared& shared, const Process& process, const QpInit& init,
 QpBase::QpBase(Process& process, const QpInit& init, std::uint32_t index)
     : index_(index),
       process_(&process),
+      self_(process.self),
       stripe_(&process.next_stripe()),
-      shared_(&process.arena.qps[index]),
+      shared_(&process.self.arena.qps[index]),
       init_(init),
       opcodes_(opcodes_of(init.type)) {}
 
@@ -79,7 +78,7 @@ std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
         errno = ENOMEM;
         return kNoEntry;
     }
-    QpShared& shared = process.arena.qps[index];
+    QpShared& shared = process.self.arena.qps[index];
     const bool has_ring =
         init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
     shared.rq.ring_off = 0;
@@ -96,34 +95,27 @@ std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
 bool QpBase::start() {
     shared_->cookie = reinterpret_cast<std::uint64_t>(this);
     shared_->state.store(QpState::kReset, std::memory_order_release);
-    start_counting(process_->arena, index_);
+    start_counting(self_.arena, index_);
     if (const int error = open(); error != 0) {
         destroy();
         errno = error;
         return false;
     }
-    Process& process = *process_;
-    {
-        const std::lock_guard guard(process.qps_mutex);
-        process.qps.push_back(this);
-    }
-    process.start_helper();
+    process_->progress.qps.add(*this);
+    process_->progress.start_helper();
     return true;
 }
 
 void QpBase::destroy() {
-    if (!disowned_ && process_->usable()) {
+    if (!disowned_ && self_.usable()) {
         shared_->rx.store(0, std::memory_order_release);
-        {
-            const std::lock_guard guard(process_->qps_mutex);
-            std::erase(process_->qps, this);
-        }
+        process_->progress.qps.remove(*this);
         close();
         shared_->state.store(QpState::kReset, std::memory_order_release);
-        const bool quiet = wait_grace(process_->arena, process_->owner, nullptr);
+        const bool quiet = wait_grace(self_.arena, self_.owner, nullptr);
         purge_completions();
-        fold_counters(process_->arena, *shared_, process_->lock_word);
-        stop_counting(process_->arena, index_);
+        fold_counters(self_.arena, *shared_, self_.lock_word);
+        stop_counting(self_.arena, index_);
         flows_free(*process_, *shared_);
         if (quiet) {
             ring_free(*process_, shared_->rq);

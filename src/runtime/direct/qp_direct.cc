@@ -46,10 +46,10 @@ Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint3
 }  // namespace
 
 DirectQp::DirectQp(Process& process, const QpInit& init, std::uint32_t index)
-    : QpBase(process, init, index), hazard_fence_(process.hazard_fence) {}
+    : QpBase(process, init, index), hazard_fence_(process.self.hazard_fence) {}
 
 bool DirectQp::gather_local(const WorkRequest& wr, Gather& out) const {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
         const Sge& sge = wr.sges[i];
         if (sge.length == 0) {
@@ -89,13 +89,13 @@ DirectQp::Verdict DirectQp::execute(const WorkRequest& wr) {
 
 bool DirectQp::check_peer() {
     return path_generation_ ==
-               process_->arena.header->route_generation.load(std::memory_order_acquire) &&
+               self_.arena.header->route_generation.load(std::memory_order_acquire) &&
            peer_->rx.load(std::memory_order_acquire) == peer_rx_ && peer_->qpn == peer_qpn_ &&
            peer_->owner == peer_owner_;
 }
 
 bool DirectQp::check_peer_slow() {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
     path_generation_ = 0;
     if (peer_rx_ == 0) {
@@ -117,7 +117,7 @@ bool DirectQp::check_peer_slow() {
         return false;
     }
     if ((rx & kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {
-        process_->channels.signal(
+        self_.channels.signal(
             peer_->owner, peer_->async_channel,
             {peer_->event_id, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
     }
@@ -167,13 +167,13 @@ const MrShared* DirectQp::find_remote(const WorkRequest& wr, std::uint64_t bytes
     if (init_.type == QpType::kXrcSend) [[unlikely]] {
         // An XRC target queue pair has no protection domain: that of the shared receive queue that
         // the request names counts (IBA annex A14).
-        if (wr.remote_srqn >= kSrqsMax || process_->arena.srqs[wr.remote_srqn].live.load() == 0 ||
-            process_->arena.srqs[wr.remote_srqn].xrcd != peer_->xrcd) {
+        if (wr.remote_srqn >= kSrqsMax || self_.arena.srqs[wr.remote_srqn].live.load() == 0 ||
+            self_.arena.srqs[wr.remote_srqn].xrcd != peer_->xrcd) {
             return nullptr;
         }
-        pd = process_->arena.srqs[wr.remote_srqn].pd;
+        pd = self_.arena.srqs[wr.remote_srqn].pd;
     }
-    return find_remote_key(process_->arena, wr.rkey, pd, peer_->qpn, wr.remote_addr, bytes, access);
+    return find_remote_key(self_.arena, wr.rkey, pd, peer_->qpn, wr.remote_addr, bytes, access);
 }
 
 /// Returns the verdict on a request whose remote memory could not be reached: no answer if the
@@ -182,7 +182,7 @@ DirectQp::Verdict DirectQp::unreachable(Owner owner) const {
     if (init_.type == QpType::kUc) {
         return {};
     }
-    if (errno == ETIMEDOUT || owner_gone(*process_, owner)) {
+    if (errno == ETIMEDOUT || owner_gone(self_, owner)) {
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
     }
     return failed(WcStatus::kRemOpErr);
@@ -191,8 +191,7 @@ DirectQp::Verdict DirectQp::unreachable(Owner owner) const {
 /// Refuses a request on behalf of the responder, which answers with a NAK and enters the error
 /// state itself (IBA vol. 1, 9.9.3). On an unreliable connection the message is dropped instead.
 DirectQp::Verdict DirectQp::refuse_remote(WcStatus status, AsyncKind kind) {
-    process_->arena.hcas[peer_->hca].totals.access_violations.fetch_add(1,
-                                                                        std::memory_order_relaxed);
+    self_.arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
     if (init_.type == QpType::kUc) {
         return {};
     }
@@ -203,13 +202,13 @@ DirectQp::Verdict DirectQp::refuse_remote(WcStatus status, AsyncKind kind) {
 void DirectQp::stop_peer(AsyncKind kind) {
     peer_->rx.store(0, std::memory_order_release);
     peer_->state.store(QpState::kErr, std::memory_order_release);
-    process_->channels.signal(peer_->owner, peer_->async_channel,
-                              {peer_->event_id, static_cast<std::uint32_t>(kind), 1});
-    process_->ring(peer_->owner);
+    self_.channels.signal(peer_->owner, peer_->async_channel,
+                          {peer_->event_id, static_cast<std::uint32_t>(kind), 1});
+    self_.ring(peer_->owner);
 }
 
 DirectQp::Verdict DirectQp::do_write(const WorkRequest& wr) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     // Most writes have one buffer, one shared extent on each side, and no immediate data.
     if (wr.num_sge == 1 && wr.opcode == WrOpcode::kWrite) [[likely]] {
         const Sge& sge = wr.sges[0];
@@ -266,7 +265,7 @@ DirectQp::Verdict DirectQp::do_write(const WorkRequest& wr) {
 }
 
 DirectQp::Verdict DirectQp::do_read(const WorkRequest& wr) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     std::uint64_t bytes = 0;
     const MrShared* local[kSgesMax];
     for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
@@ -307,7 +306,7 @@ DirectQp::Verdict DirectQp::do_read(const WorkRequest& wr) {
 }
 
 DirectQp::Verdict DirectQp::do_atomic(const WorkRequest& wr) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     if (wr.num_sge != 1 || wr.sges[0].length != 8) {
         return failed(WcStatus::kLocLenErr);
     }
@@ -355,10 +354,10 @@ DirectQp::Verdict DirectQp::do_atomic_write(const WorkRequest& wr) {
         return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
     }
     const Gather::Part& part = gather.parts[0];
-    std::byte* at = shared_address(process_->arena, *to, wr.remote_addr, 8);
+    std::byte* at = shared_address(self_.arena, *to, wr.remote_addr, 8);
     if (at != nullptr && !part.on_gpu) {
         copy_ordered(at, part.from, 8);  // One store, because the address is aligned.
-    } else if (!remote_write(*process_, process_->arena, *to, wr.remote_addr, part.from, 8,
+    } else if (!remote_write(*process_, self_.arena, *to, wr.remote_addr, part.from, 8,
                              part.on_gpu)) {
         return unreachable(to->owner);
     }
@@ -401,14 +400,14 @@ DirectQp::Verdict DirectQp::deliver(const WorkRequest& wr, const Gather& gather,
         return not_ready();
     }
     TakenRecv taken;
-    copy_out(*ring_slot(process_->arena, ring, head), head, taken);
+    copy_out(*ring_slot(self_.arena, ring, head), head, taken);
     return finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
-                           process_->arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
+                           self_.arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
 }
 
 DirectQp::Verdict DirectQp::deliver_shared(const WorkRequest& wr, const Gather& gather,
                                            bool scatter, std::uint32_t byte_len) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     std::uint32_t srq_index = peer_->srq - 1;
     if (init_.type == QpType::kXrcSend) {
         srq_index = wr.remote_srqn;
@@ -420,7 +419,7 @@ DirectQp::Verdict DirectQp::deliver_shared(const WorkRequest& wr, const Gather& 
     }
     SrqShared& srq = arena.srqs[srq_index];
     DeliveryRecord* const record = delivery_record(*process_, *stripe_);
-    if (record == nullptr || !srq_take(*process_, srq, srq_index, *record)) {
+    if (record == nullptr || !srq_take(self_, srq, srq_index, *record)) {
         return not_ready();
     }
     const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
@@ -444,7 +443,7 @@ DirectQp::Verdict DirectQp::hand_over(const WorkRequest& wr, std::uint64_t bytes
     count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), bytes),
           hca::ack_cost(format_));
     complete_done(wr);
-    cq_push(*process_, cq, entry, (wr.flags & kSendSolicited) != 0, completing);
+    cq_push(self_, cq, entry, (wr.flags & kSendSolicited) != 0, completing);
     return {Outcome::kCompleted, WcStatus::kSuccess};
 }
 
@@ -452,7 +451,7 @@ DirectQp::Verdict DirectQp::finish_delivery(const WorkRequest& wr, const Gather&
                                             bool scatter, std::uint32_t byte_len,
                                             const TakenRecv& taken, std::uint32_t pd, CqShared& cq,
                                             const Completing& completing) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
     e.src_qpn = shared_->qpn;
     e.slid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
@@ -468,7 +467,7 @@ DirectQp::Verdict DirectQp::finish_delivery(const WorkRequest& wr, const Gather&
     }
     park_point(ParkPoint::kSendBeforeCopy);
     if (status == WcStatus::kSuccess && scatter && !scatter_copy(*process_, gather, taken, pd)) {
-        if (owner_gone(*process_, peer_->owner)) {
+        if (owner_gone(self_, peer_->owner)) {
             return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
         }
         status = WcStatus::kLocProtErr;
@@ -478,7 +477,7 @@ DirectQp::Verdict DirectQp::finish_delivery(const WorkRequest& wr, const Gather&
         return hand_over(wr, gather.bytes, cq, e, completing);
     }
     e.status = static_cast<std::uint8_t>(status);
-    if (!cq_push(*process_, cq, e, true, completing)) {
+    if (!cq_push(self_, cq, e, true, completing)) {
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
     }
     if (init_.type == QpType::kUc) {
@@ -502,7 +501,7 @@ DirectQp::Verdict DirectQp::finish_delivery(const WorkRequest& wr, const Gather&
 
 /// Executes a bind or a local invalidate, which change keys of this process only.
 DirectQp::Verdict DirectQp::do_local(const WorkRequest& wr) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     if (wr.opcode == WrOpcode::kLocalInv) {
         return invalidate_window(arena, wr.imm_or_rkey, shared_->pd, shared_->qpn)
                    ? Verdict{}
@@ -515,7 +514,7 @@ DirectQp::Verdict DirectQp::do_local(const WorkRequest& wr) {
     // does.
     std::atomic<std::uint32_t>& key = arena.mrs[wr.bind->mw_index].key;
     const std::uint32_t before = key.exchange(0);
-    wait_grace(arena, process_->owner, stripe_);
+    wait_grace(arena, self_.owner, stripe_);
     if (before == 0 || !bind_window(arena, *wr.bind, shared_->pd, shared_->qpn)) {
         key.store(before, std::memory_order_release);
         return failed(WcStatus::kMwBindErr);

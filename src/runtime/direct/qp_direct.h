@@ -30,7 +30,7 @@ class DirectQp final : public QpBase {
     int modify(const QpAttr& attr, std::uint32_t mask) override;
     void stop_if_failed() override;
 
-    // What Process::progress() does with a queue pair whose first request waits. Each takes the
+    // What Progress::run() does with a queue pair whose first request waits. Each takes the
     // lock itself.
 
     /// Tries the waiting requests again. Returns true if none waits for the fabric any more.

@@ -25,8 +25,8 @@ void DirectQp::enter_ready_to_receive() {
     format_ = hca::make_wire_format(type, !datagram && attr_.av.global, mtu);
     format_grh_ = hca::make_wire_format(type, true, mtu);
     if (!datagram) {
-        fold_counters(process_->arena, *shared_, process_->lock_word);
-        peer_ = &process_->arena.qps[qp_index(attr_.dest_qpn)];
+        fold_counters(self_.arena, *shared_, self_.lock_word);
+        peer_ = &self_.arena.qps[qp_index(attr_.dest_qpn)];
         peer_qpn_ = attr_.dest_qpn;
         peer_rx_ = kRxReady;  // check_peer_slow() sets the rest of the word.
         shared_->dest_lid.store(attr_.av.dlid.value);
@@ -60,7 +60,7 @@ void DirectQp::enter_state(QpState to) {
         std::uint64_t rx = shared_->rx.load();
         shared_->rx.compare_exchange_strong(rx, rx & ~kRxFirst);
         if (!waiting_.empty()) {
-            process_->add_stalled(*this);
+            process_->progress.add_stalled(*this);
         }
     }
     if (to == QpState::kSqd && from == QpState::kRts && attr_.sq_async_notify != 0) {
@@ -83,7 +83,7 @@ int DirectQp::change_locked(const QpAttr& attr, std::uint32_t mask) {
 int DirectQp::modify(const QpAttr& attr, std::uint32_t mask) {
     const int error = QpBase::modify(attr, mask);
     if (error == 0 && (mask & qa::kState) != 0 && attr.state == QpState::kReset) {
-        process_->remove_stalled(*this);
+        process_->progress.remove_stalled(*this);
     }
     return error;
 }

@@ -50,7 +50,7 @@ int PacketQp::post_locked(const WorkRequest& wr) {
     }
     SendRing& ring = shared_->sq;
     const std::uint32_t at = ring.tail.load(std::memory_order_relaxed);
-    PostedSend& posted = *send_slot(process_->arena, ring, at);
+    PostedSend& posted = *send_slot(self_.arena, ring, at);
     static_cast<hca::Request&>(posted) = wr;
     if (wr.ah != nullptr) {
         posted.to = wr.ah->to;
@@ -74,14 +74,14 @@ int PacketQp::post_locked(const WorkRequest& wr) {
         posted.num_sge = wr.num_sge;
     }
     ring.tail.store(at + 1, std::memory_order_release);
-    ring_qp_bell(process_->arena, index_);
+    ring_qp_bell(self_.arena, index_);
     return 0;
 }
 
 /// Returns whether attributes are possible on Ethernet: every address has a GID, and the path MTU
 /// is at most that of the network interface.
 bool PacketQp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
-    const HcaRecord& hca = process_->arena.hcas[shared_->hca];
+    const HcaRecord& hca = self_.arena.hcas[shared_->hca];
     const auto is_good = [&](const AddressVector& av) {
         return av.global && gid_at(hca, av.sgid_index) != Gid{};
     };
@@ -91,7 +91,7 @@ bool PacketQp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
 }
 
 int PacketQp::change_locked(const QpAttr& attr, std::uint32_t mask) {
-    if (process_->arena.header->link_layer == LinkLayer::kEthernet && !fits_ethernet(attr, mask)) {
+    if (self_.arena.header->link_layer == LinkLayer::kEthernet && !fits_ethernet(attr, mask)) {
         return EINVAL;
     }
     if (stopped_with_carrier_.load(std::memory_order_relaxed)) {
@@ -124,7 +124,7 @@ int PacketQp::change_locked(const QpAttr& attr, std::uint32_t mask) {
 /// No other process completes them any more.
 void PacketQp::stop_if_failed() {
     if (stopped_with_carrier_.load(std::memory_order_relaxed) ||
-        process_->arena.header->carrier.load(std::memory_order_acquire) == carrier_) {
+        self_.arena.header->carrier.load(std::memory_order_acquire) == carrier_) {
         return;
     }
     lock();
@@ -154,14 +154,14 @@ void PacketQp::flush_lost_sends() {
     }
     std::uint32_t at = init_.send_cq->newest(shared_->qpn, false).value_or(send_done_.load());
     for (const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed); at != tail; ++at) {
-        const PostedSend& posted = *send_slot(process_->arena, ring, at);
+        const PostedSend& posted = *send_slot(self_.arena, ring, at);
         Cqe e{};
         e.wr_id = posted.wr_id;
         e.qpn = shared_->qpn;
         e.wqe_index = at + 1;
         e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
         e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(posted.opcode));
-        cq_push(*process_, init_.send_cq->shared(), e, true);
+        cq_push(self_, init_.send_cq->shared(), e, true);
     }
 }
 
@@ -185,7 +185,7 @@ void PacketQp::unlock_receive_and_wake() {
     }
     receive_lock_.unlock_full();
     if (shared_->state.load() == QpState::kErr) {
-        ring_qp_bell(process_->arena, index_);  // The carrier flushes the request.
+        ring_qp_bell(self_.arena, index_);  // The carrier flushes the request.
     }
 }
 

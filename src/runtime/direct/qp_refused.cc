@@ -39,33 +39,33 @@ void DirectQp::count_refused(const Refusal& refusal) {
 /// the daemon repeats the trap until a subnet manager has acknowledged it.
 void DirectQp::tell_refused(const request::Refused& packet) {
     const std::uint64_t generation =
-        process_->arena.header->route_generation.load(std::memory_order_relaxed);
+        self_.arena.header->route_generation.load(std::memory_order_relaxed);
     if (told_generation_ == generation) {
         return;
     }
     told_generation_ = generation;
-    process_->tell(packet);
+    self_.tell(packet);
 }
 
 void DirectQp::tell_refused(const Refusal& refusal, request::Refused packet) {
-    packet.place = static_cast<std::uint32_t>(refusal.port - process_->arena.switch_ports);
+    packet.place = static_cast<std::uint32_t>(refusal.port - self_.arena.switch_ports);
     packet.where = refusal.inbound ? request::Refused::kSwitchIn : request::Refused::kSwitchOut;
     tell_refused(packet);
 }
 
 /// Counts and reports a packet that an HCA has refused because of its P_Key or Q_Key.
 void DirectQp::bad_key(std::uint32_t hca, request::Refused packet) {
-    PortTotals& totals = process_->arena.hcas[hca].totals;
+    PortTotals& totals = self_.arena.hcas[hca].totals;
     (packet.where == request::Refused::kAdapterPKey ? totals.pkey_violations
                                                     : totals.qkey_violations)
         .fetch_add(1, std::memory_order_relaxed);
-    process_->arena.header->key_violations.fetch_add(1, std::memory_order_release);
+    self_.arena.header->key_violations.fetch_add(1, std::memory_order_release);
     packet.place = hca;
     tell_refused(packet);
 }
 
 std::optional<Path> DirectQp::walk_there(Lid slid) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
     const Lid dlid = attr_.av.dlid;
     std::optional<Refusal> refusal;
@@ -85,7 +85,7 @@ std::optional<Path> DirectQp::walk_there(Lid slid) {
 /// Walks the path of the peer's ACKs. The caller has checked that the peer takes our packets: only
 /// then may its P_Key index be read.
 bool DirectQp::walk_back(const Path& path, Lid slid) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     std::optional<Refusal> refusal;
     const PKey theirs = pkey_at(arena, path.hca, peer_->pkey_index);
     const bool answers = init_.type != QpType::kUc;
@@ -104,7 +104,7 @@ bool DirectQp::walk_back(const Path& path, Lid slid) {
 }
 
 bool DirectQp::partitions_match(std::uint32_t peer_hca) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
     if (matches(mine, pkey_at(arena, peer_hca, peer_->pkey_index))) {
         return true;

@@ -73,7 +73,7 @@ std::optional<std::uint32_t> read_members(const McastGroup& group, const Address
 
 request::Refused DirectQp::refused_datagram(const AddressVector& to, std::uint32_t dest,
                                             PKey pkey) const {
-    const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    const std::uint16_t lid = self_.arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     return {.slid = Lid{static_cast<std::uint16_t>(lid + to.path_bits)},
             .dlid = to.dlid,
             .source_qpn = Qpn{shared_->qpn},
@@ -87,7 +87,7 @@ request::Refused DirectQp::refused_datagram(const AddressVector& to, std::uint32
 /// refuses is counted with its flow, at the ports up to that switch.
 bool DirectQp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
     constexpr std::uint64_t kHcaMask = 0xFFFF;
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     AddressHandle& ah = *wr.ah;
     const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
     const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
@@ -118,7 +118,7 @@ DirectQp::Verdict DirectQp::execute_datagram(const WorkRequest& wr) {
     if (payload > 4096) {
         return failed(WcStatus::kLocLenErr);
     }
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     const AddressVector& to = wr.ah->to;
     const HcaRecord& source = arena.hcas[init_.hca];
     const Gid sgid = gid_at(source, to.sgid_index);
@@ -159,7 +159,7 @@ void DirectQp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
 }
 
 bool DirectQp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     if (target.rx.load(std::memory_order_acquire) != rx_word(QpType::kUd, Qpn{0}, Lid{0}) ||
         target.hca != hca) {
         return false;
@@ -187,9 +187,9 @@ bool DirectQp::datagram_accepted(const WorkRequest& wr, const QpShared& target, 
 /// ring unlocked, if there is no request or if it is too small: the request then waits for another
 /// datagram (IBA vol. 1, 9.9.6.3, class D).
 bool DirectQp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     RecvRing& ring = target.rq;
-    datagram_ring_lock(arena, target, process_->lock_word);
+    datagram_ring_lock(arena, target, self_.lock_word);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     if (head == ring.tail.load(std::memory_order_acquire)) {
         shm_unlock(ring.lock);
@@ -211,7 +211,7 @@ bool DirectQp::take_for_datagram(QpShared& target, std::uint64_t bytes, Delivery
 /// Returns the successful completion of a receive request that was taken.
 Cqe DirectQp::datagram_completion(const WorkRequest& wr, const QpShared& target,
                                   const TakenRecv& taken, std::uint64_t bytes) const {
-    const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    const std::uint16_t lid = self_.arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     Cqe e{};
     e.wr_id = taken.wr_id;
     e.wqe_index = taken.wqe_index;
@@ -235,7 +235,7 @@ Cqe DirectQp::datagram_completion(const WorkRequest& wr, const QpShared& target,
 
 DirectQp::Verdict DirectQp::deliver_datagram(const WorkRequest& wr, QpShared& target,
                                              const Gather& gather, bool completes) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     RecvRing& ring = target.rq;
     const bool shared = target.srq != 0;
     std::uint32_t pd = target.pd;
@@ -246,7 +246,7 @@ DirectQp::Verdict DirectQp::deliver_datagram(const WorkRequest& wr, QpShared& ta
     if (shared) {
         SrqShared& srq = arena.srqs[target.srq - 1];
         pd = srq.pd;
-        if (!srq_take(*process_, srq, target.srq - 1, *record)) {
+        if (!srq_take(self_, srq, target.srq - 1, *record)) {
             return {};
         }
     } else if (!take_for_datagram(target, gather.bytes, *record)) {
@@ -263,7 +263,7 @@ DirectQp::Verdict DirectQp::deliver_datagram(const WorkRequest& wr, QpShared& ta
     if (completes) {
         complete_done(wr);
     }
-    cq_push(*process_, arena.cqs[target.recv_cq], e,
+    cq_push(self_, arena.cqs[target.recv_cq], e,
             (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess, {record, nullptr, 0});
     park_point(ParkPoint::kDatagramCompleted);
     if (shared) {
@@ -278,7 +278,7 @@ DirectQp::Verdict DirectQp::deliver_datagram(const WorkRequest& wr, QpShared& ta
         // The receiver's own request was invalid: its queue pair enters the error state.
         target.rx.store(0, std::memory_order_release);
         target.state.store(QpState::kErr, std::memory_order_release);
-        process_->ring(target.owner);
+        self_.ring(target.owner);
     }
     return {completes ? Outcome::kCompleted : Outcome::kDone, WcStatus::kSuccess};
 }
@@ -292,7 +292,7 @@ bool DirectQp::Audience::is_of(const AddressVector& to, PKey key) const {
 /// itself.
 bool DirectQp::find_audience(const AddressVector& to, PKey pkey,
                              std::vector<std::uint32_t>& found) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     found.clear();
     if (!active(arena.hcas[init_.hca].state)) {
         return true;
@@ -328,10 +328,10 @@ bool DirectQp::find_audience(const AddressVector& to, PKey pkey,
 }
 
 const DirectQp::Audience& DirectQp::audience(const AddressVector& to) {
-    const ArenaHeader& header = *process_->arena.header;
+    const ArenaHeader& header = *self_.arena.header;
     const std::uint64_t route = header.route_generation.load(std::memory_order_acquire);
     const std::uint64_t mcast = header.mcast_generation.load(std::memory_order_acquire);
-    const PKey pkey = pkey_at(process_->arena, init_.hca, attr_.pkey_index);
+    const PKey pkey = pkey_at(self_.arena, init_.hca, attr_.pkey_index);
     if (audience_last_ >= audiences_.size() || !audiences_[audience_last_].is_of(to, pkey)) {
         const auto found =
             std::ranges::find_if(audiences_, [&](const Audience& a) { return a.is_of(to, pkey); });
@@ -358,7 +358,7 @@ const DirectQp::Audience& DirectQp::audience(const AddressVector& to) {
 }
 
 DirectQp::Verdict DirectQp::multicast(const WorkRequest& wr, const Gather& gather) {
-    const Arena& arena = process_->arena;
+    const Arena& arena = self_.arena;
     for (const std::uint32_t qpn : audience(wr.ah->to).qpns) {
         QpShared& target = arena.qps[qp_index(qpn)];
         const Owner owner = target.owner;

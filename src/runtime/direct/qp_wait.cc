@@ -76,7 +76,7 @@ void DirectQp::keep_waiting(const WorkRequest& wr) {
     if (!waiting_any_) {
         waiting_any_ = true;
         if (state_ == QpState::kRts) {
-            process_->add_stalled(*this);
+            process_->progress.add_stalled(*this);
         }
     }
 }
@@ -87,7 +87,7 @@ bool DirectQp::peer_is_silent() {
     const std::uint64_t now = monotonic_ns();
     if (now - liveness_checked_ns_ > kPeerCheckPeriodNs) {
         liveness_checked_ns_ = now;
-        peer_silent_ = peer_owner_ != 0 && !owner_alive(process_->arena, peer_owner_);
+        peer_silent_ = peer_owner_ != 0 && !owner_alive(self_.arena, peer_owner_);
     }
     return peer_silent_;
 }
@@ -141,7 +141,7 @@ bool DirectQp::advance() {
 void DirectQp::ask_for_wake() {
     lock();
     if (!waiting_.empty() && wait_reason_ == Outcome::kNotReady && peer_ != nullptr) {
-        const Arena& arena = process_->arena;
+        const Arena& arena = self_.arena;
         RecvRing* ring = &peer_->rq;
         if (init_.type == QpType::kXrcSend) {
             ring = &arena.srqs[waiting_.front().wr.remote_srqn % kSrqsMax].ring;
@@ -150,7 +150,7 @@ void DirectQp::ask_for_wake() {
         }
         // The caller then tries once more (progress), so that it does not miss a receive request
         // that was posted between its last try and this store.
-        ring->rnr_waiter.exchange(process_->owner, std::memory_order_seq_cst);
+        ring->rnr_waiter.exchange(self_.owner, std::memory_order_seq_cst);
     }
     unlock();
 }
@@ -202,7 +202,7 @@ void DirectQp::flush_locked() {
     flushed_ = true;
     state_ = QpState::kErr;
     // Senders that were delivering when the state changed finish first.
-    wait_grace(process_->arena, process_->owner, stripe_);
+    wait_grace(self_.arena, self_.owner, stripe_);
     for (const Waiting& w : waiting_) {
         complete(w.wr, w.posted, WcStatus::kWrFlushErr);
     }
@@ -223,7 +223,7 @@ void DirectQp::flush_receives() {
     RecvRing& ring = shared_->rq;
     const bool datagrams = init_.type == QpType::kUd;
     if (datagrams) {
-        datagram_ring_lock(process_->arena, *shared_, process_->lock_word);
+        datagram_ring_lock(self_.arena, *shared_, self_.lock_word);
     }
     const std::uint32_t first =
         init_.recv_cq->claim_receives(shared_->qpn, ring, receive_polled_.load());
@@ -238,11 +238,11 @@ void DirectQp::unlock_receive_and_wake() {
         flush_receives();
     }
     receive_lock_.unlock_full();
-    ring_wake_sender(*process_, shared_->rq);
+    ring_wake_sender(self_, shared_->rq);
 }
 
 void DirectQp::close() {
-    process_->remove_stalled(*this);
+    process_->progress.remove_stalled(*this);
     lock();
     waiting_.clear();
     unlock();

@@ -29,7 +29,7 @@ DeliveryRecord* delivery_record(Process& process, Stripe& stripe) {
         off = process.memory.allocate(sizeof(DeliveryRecord));
         stripe.delivery_off.store(off, std::memory_order_release);
     }
-    return off != 0 ? process.arena.at<DeliveryRecord>(off) : nullptr;
+    return off != 0 ? process.self.arena.at<DeliveryRecord>(off) : nullptr;
 }
 
 bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
@@ -84,17 +84,17 @@ void copy_out(const RecvWqe& wqe, std::uint32_t index, TakenRecv& out) {
     std::memcpy(out.sges, wqe.sges(), wqe.num_sge * sizeof(Sge));
 }
 
-void ring_wake_sender(Process& process, RecvRing& ring) {
+void ring_wake_sender(const Attachment& self, RecvRing& ring) {
     if (ring.rnr_waiter.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         const std::uint32_t waiter = ring.rnr_waiter.exchange(0);
         if (waiter != 0) {
-            process.ring(static_cast<Owner>(waiter));
+            self.ring(static_cast<Owner>(waiter));
         }
     }
 }
 
 Srq::Srq(Process& process, std::uint32_t index)
-    : shared_(&process.arena.srqs[index]), process_(&process), index_(index) {}
+    : shared_(&process.self.arena.srqs[index]), process_(&process), index_(index) {}
 
 std::uint32_t Srq::take_record(Process& process, const Init& init) {
     if (init.max_wr == 0 || init.max_wr > kRecvWrMax || init.max_sge > kSgesMax) {
@@ -106,7 +106,7 @@ std::uint32_t Srq::take_record(Process& process, const Init& init) {
         errno = ENOMEM;
         return kNoEntry;
     }
-    SrqShared& shared = process.arena.srqs[index];
+    SrqShared& shared = process.self.arena.srqs[index];
     if (!ring_init(process, shared.ring, init.max_wr, std::max(init.max_sge, 1U), kSrqSpare)) {
         process.srq_table.release(index);
         errno = ENOMEM;
@@ -118,7 +118,7 @@ std::uint32_t Srq::take_record(Process& process, const Init& init) {
     shared.srqn = index;
     shared.xrcd = init.xrcd;
     shared.recv_cq = init.cq != nullptr ? init.cq->index() : 0;
-    shared.owner = process.owner;
+    shared.owner = process.self.owner;
     shared.hca = static_cast<std::uint16_t>(init.hca);
     shared.async_channel = init.async_channel;
     shared.cookie = init.cookie;
@@ -132,26 +132,20 @@ bool Srq::start() {
         errno = error;
         return false;
     }
-    {
-        const std::lock_guard guard(process_->srqs_mutex);
-        process_->srqs.push_back(this);
-    }
-    process_->start_helper();
+    process_->progress.srqs.add(*this);
+    process_->progress.start_helper();
     return true;
 }
 
 void Srq::destroy() {
-    if (process_->usable()) {
-        {
-            const std::lock_guard guard(process_->srqs_mutex);
-            std::erase(process_->srqs, this);
-        }
+    if (process_->self.usable()) {
+        process_->progress.srqs.remove(*this);
         close();
         // Under the lock, because the daemon may be giving back a request that a dead sender took.
-        srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
+        srq_lock(process_->self.arena, *shared_, index_, process_->self.lock_word, 0);
         shared_->live.store(0, std::memory_order_release);
         shm_unlock(shared_->ring.lock);
-        if (wait_grace(process_->arena, process_->owner, nullptr)) {
+        if (wait_grace(process_->self.arena, process_->self.owner, nullptr)) {
             ring_free(*process_, shared_->ring);
             shared_->owner = 0;
             process_->srq_table.release(index_);
@@ -162,13 +156,13 @@ void Srq::destroy() {
 
 int Srq::post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
     RecvRing& ring = shared_->ring;
-    return ring_post_locked(process_->arena, ring, ring.head.load(std::memory_order_acquire), wr_id,
-                            sges, num_sge);
+    return ring_post_locked(process_->self.arena, ring, ring.head.load(std::memory_order_acquire),
+                            wr_id, sges, num_sge);
 }
 
 void Srq::unlock_and_wake() {
     lock_.unlock_full();
-    ring_wake_sender(*process_, shared_->ring);
+    ring_wake_sender(process_->self, shared_->ring);
 }
 
 int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint32_t limit) {
@@ -207,12 +201,12 @@ int Srq::resize(std::uint32_t max_wr) {
     }
     if (grows) {
         // Senders read the ring only under its lock.
-        srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
+        srq_lock(process_->self.arena, *shared_, index_, process_->self.lock_word, 0);
         const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
         for (std::uint32_t i = ring.head.load(std::memory_order_relaxed); i != tail; ++i) {
-            std::memcpy(
-                process_->arena.base + off + std::uint64_t{i & (slots - 1)} * ring.stride_bytes,
-                ring_slot(process_->arena, ring, i), ring.stride_bytes);
+            std::memcpy(process_->self.arena.base + off +
+                            std::uint64_t{i & (slots - 1)} * ring.stride_bytes,
+                        ring_slot(process_->self.arena, ring, i), ring.stride_bytes);
         }
         const std::uint64_t old_off = ring.ring_off;
         const std::uint64_t old_bytes = std::uint64_t{ring.mask + 1} * ring.stride_bytes;
@@ -226,16 +220,17 @@ int Srq::resize(std::uint32_t max_wr) {
     return 0;
 }
 
-bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, DeliveryRecord& record) {
+bool srq_take(const Attachment& self, SrqShared& srq, std::uint32_t srq_index,
+              DeliveryRecord& record) {
     RecvRing& ring = srq.ring;
-    srq_lock(process.arena, srq, srq_index, process.lock_word, 0);
+    srq_lock(self.arena, srq, srq_index, self.lock_word, 0);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
     if (head == tail || srq.live.load(std::memory_order_relaxed) == 0) {
         shm_unlock(ring.lock);
         return false;
     }
-    copy_out(*ring_slot(process.arena, ring, head), head, record.request);
+    copy_out(*ring_slot(self.arena, ring, head), head, record.request);
     record.source = srq_index;
     record.use = srq.use;
     record.cq.store(0, std::memory_order_relaxed);
@@ -252,7 +247,7 @@ bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, Deliver
     shm_unlock(ring.lock);
     park_point(ParkPoint::kSrqAfterTake);
     if (reached) {
-        process.channels.signal(
+        self.channels.signal(
             srq.owner, srq.async_channel,
             {srq.cookie, static_cast<std::uint32_t>(AsyncKind::kSrqLimitReached), 0});
     }
@@ -276,10 +271,10 @@ int PacketSrq::limit_changed() {
 /// The requests posted here stay posted: no queue pair takes them any more, and none of them
 /// completes (IBA vol. 1, 11.6.3, the affiliated asynchronous error of a shared receive queue).
 void PacketSrq::stop_if_failed() {
-    if (process_->arena.header->carrier.load(std::memory_order_acquire) != carrier_ &&
+    if (process_->self.arena.header->carrier.load(std::memory_order_acquire) != carrier_ &&
         !stopped_with_carrier_.exchange(true)) {
-        process_->channels.signal(
-            process_->owner, shared_->async_channel,
+        process_->self.channels.signal(
+            process_->self.owner, shared_->async_channel,
             {shared_->cookie, static_cast<std::uint32_t>(AsyncKind::kSrqErr), 0});
     }
 }

@@ -16,6 +16,7 @@
 
 namespace softib::live {
 
+class Attachment;
 class Cq;
 class Process;
 
@@ -43,7 +44,7 @@ void copy_out(const RecvWqe& wqe, std::uint32_t index, TakenRecv& out);
 
 /// Wakes the process that waits for a request in this ring, if one has asked for it. Called after a
 /// post.
-void ring_wake_sender(Process& process, RecvRing& ring);
+void ring_wake_sender(const Attachment& self, RecvRing& ring);
 
 /// A shared receive queue, basic or XRC. Senders take requests from its ring; PacketSrq is the
 /// kind for the packet path.
@@ -143,6 +144,7 @@ DeliveryRecord* delivery_record(Process& process, Stripe& stripe);
 /// Takes the oldest request of a shared receive queue into the record, and raises
 /// IBV_EVENT_SRQ_LIMIT_REACHED if that leaves fewer than the queue's limit. The request counts as
 /// taken until delivered(). Returns false if the queue is empty or has been destroyed.
-bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, DeliveryRecord& record);
+bool srq_take(const Attachment& self, SrqShared& srq, std::uint32_t srq_index,
+              DeliveryRecord& record);
 
 }  // namespace softib::live

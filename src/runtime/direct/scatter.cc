@@ -22,11 +22,12 @@ void Gather::add_zeros(std::uint64_t n) {
 bool write_part(Process& process, const Gather::Part& part, std::uint64_t offset, std::uint64_t n,
                 const MrShared& to, std::uint64_t addr) {
     if (!part.is_zeros) {
-        return remote_write(process, process.arena, to, addr, part.from + offset, n, part.on_gpu);
+        return remote_write(process, process.self.arena, to, addr, part.from + offset, n,
+                            part.on_gpu);
     }
     while (n != 0) {
         const std::uint64_t piece = std::min(n, kZeroBytes);
-        if (!remote_write(process, process.arena, to, addr, part.from, piece)) {
+        if (!remote_write(process, process.self.arena, to, addr, part.from, piece)) {
             return false;
         }
         addr += piece;
@@ -52,7 +53,7 @@ WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd
 }
 
 bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, std::uint32_t pd) {
-    const Arena& arena = process.arena;
+    const Arena& arena = process.self.arena;
     std::uint32_t sge = 0;
     std::uint64_t filled = 0;  // Bytes of sges[sge] that are filled.
     for (std::uint32_t p = 0; p < gather.count; ++p) {

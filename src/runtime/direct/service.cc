@@ -36,7 +36,7 @@ LockWord caller_in(std::uint64_t word) {
 }
 
 ServiceCall* claim_call(Process& process, Owner target) {
-    ProcSlot& slot = process.arena.proc(target);
+    ProcSlot& slot = process.self.arena.proc(target);
     const std::uint64_t start = monotonic_ns();
     for (;;) {
         for (ServiceCall& call : slot.calls) {
@@ -44,16 +44,16 @@ ServiceCall* claim_call(Process& process, Owner target) {
             // An entry whose caller has died can be taken, unless the helper is still executing it.
             const bool abandoned = word != 0 && state_in(word) != ServiceCall::kRunning &&
                                    state_in(word) != ServiceCall::kAbandoned &&
-                                   caller_in(word) != process.lock_word &&
-                                   !holder_alive(process.arena, caller_in(word));
+                                   caller_in(word) != process.self.lock_word &&
+                                   !holder_alive(process.self.arena, caller_in(word));
             if ((word == 0 || abandoned) &&
                 call.state.compare_exchange_strong(
-                    word, word_of(ServiceCall::kClaimed, process.lock_word),
+                    word, word_of(ServiceCall::kClaimed, process.self.lock_word),
                     std::memory_order_acquire)) {
                 return &call;
             }
         }
-        if (monotonic_ns() - start > kAnswerLimitNs || !owner_alive(process.arena, target)) {
+        if (monotonic_ns() - start > kAnswerLimitNs || !owner_alive(process.self.arena, target)) {
             return nullptr;
         }
         sched_yield();
@@ -64,7 +64,9 @@ enum class Answer : std::uint8_t { kYes, kNo, kNone, kNoneAndRunning };
 
 Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
     const std::uint64_t start = monotonic_ns();
-    const auto word = [&](ServiceCall::State state) { return word_of(state, process.lock_word); };
+    const auto word = [&](ServiceCall::State state) {
+        return word_of(state, process.self.lock_word);
+    };
     const std::uint64_t done = word(ServiceCall::kDone);
     std::uint64_t checked = start;
     for (std::uint32_t spins = 0; call.state.load(std::memory_order_acquire) != done; ++spins) {
@@ -74,7 +76,7 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
         }
         // The process that we wait for may be waiting for us. Attention stays set, because it may
         // ask for other things than service calls.
-        if (process.slot->attention.load(std::memory_order_relaxed) != 0) {
+        if (process.self.slot->attention.load(std::memory_order_relaxed) != 0) {
             service_run(process);
         }
         sched_yield();
@@ -83,7 +85,7 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
             continue;
         }
         checked = t;
-        if (!owner_alive(process.arena, target)) {
+        if (!owner_alive(process.self.arena, target)) {
             return Answer::kNone;
         }
         if (t - start > kAnswerLimitNs) {
@@ -105,7 +107,7 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
 int copy_self(const Process& process, void* to, const void* from, std::uint64_t length) {
     iovec local{to, length};
     iovec remote{const_cast<void*>(from), length};
-    const int error = copy_by_system(*process.slot, *process.slot, length, [&] {
+    const int error = copy_by_system(*process.self.slot, *process.self.slot, length, [&] {
         // By number, because a sanitizer's wrapper does not see the order between our threads and
         // the peer, and would report a race. Counts and flags are as wide as the kernel reads them:
         // beside an int on the stack it would read four bytes that nobody wrote.
@@ -132,7 +134,7 @@ void run_gpu_call(Process& process, ServiceCall& call, void* bounce) {
 
 void run_call(Process& process, ServiceCall& call) {
     auto* at = reinterpret_cast<void*>(call.address);
-    void* bounce = process.arena.base + call.bounce_off;
+    void* bounce = process.self.arena.base + call.bounce_off;
     if (process.gpu.is_registered(call.address)) {
         run_gpu_call(process, call, bounce);
         return;
@@ -165,7 +167,7 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
                   void* data, std::uint64_t length, const std::uint64_t operand[2],
                   std::uint64_t* result) {
     errno = EFAULT;
-    if (process.arena.proc(target).helper_ready.load(std::memory_order_acquire) == 0) {
+    if (process.self.arena.proc(target).helper_ready.load(std::memory_order_acquire) == 0) {
         return false;
     }
     std::uint64_t bounce = 0;
@@ -194,18 +196,19 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
         call->operand[1] = operand[1];
     }
     if (op == ServiceCall::kWrite) {
-        std::memcpy(process.arena.base + bounce, data, length);
+        std::memcpy(process.self.arena.base + bounce, data, length);
     }
-    call->state.store(word_of(ServiceCall::kPosted, process.lock_word), std::memory_order_release);
+    call->state.store(word_of(ServiceCall::kPosted, process.self.lock_word),
+                      std::memory_order_release);
     park_point(ParkPoint::kServicePosted);
-    process.ring(target);
+    process.self.ring(target);
     const Answer answer = wait_answer(process, target, *call);
     if (answer == Answer::kNoneAndRunning) {
         errno = ETIMEDOUT;
         return false;  // The helper may still use the bounce buffer, which is never freed.
     }
     if (answer == Answer::kYes && op == ServiceCall::kRead) {
-        copy_ordered(data, process.arena.base + bounce, length);
+        copy_ordered(data, process.self.arena.base + bounce, length);
     }
     if (answer == Answer::kYes && result != nullptr) {
         *result = call->result;
@@ -221,11 +224,11 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
 }
 
 void service_run(Process& process) {
-    Stripe& stripe = process.slot->stripes[kServiceStripe];
+    Stripe& stripe = process.self.slot->stripes[kServiceStripe];
     if (stripe.lock.exchange(1, std::memory_order_acquire) != 0) {
         SpinLock::lock_slow(stripe.lock);
     }
-    for (ServiceCall& call : process.slot->calls) {
+    for (ServiceCall& call : process.self.slot->calls) {
         std::uint64_t word = call.state.load(std::memory_order_relaxed);
         const LockWord caller = caller_in(word);
         if (state_in(word) != ServiceCall::kPosted ||
@@ -236,9 +239,9 @@ void service_run(Process& process) {
         // The caller's hazard protects our memory and its buffer only while the caller lives. Our
         // own hazard keeps the daemon from freeing the buffer, and makes a deregistration in this
         // process wait. So if the caller is alive after this store, it may die later.
-        const Hazard hazard(stripe, static_cast<Owner>(caller), process.hazard_fence);
+        const Hazard hazard(stripe, static_cast<Owner>(caller), process.self.hazard_fence);
         park_point(ParkPoint::kServiceRunning);
-        if (holder_alive(process.arena, caller)) {
+        if (holder_alive(process.self.arena, caller)) {
             run_call(process, call);
         } else {
             call.status = ESRCH;

@@ -10,21 +10,21 @@
 namespace softib::live {
 
 bool Share::take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint32_t amount) {
-    const auto device = std::ranges::find(process.devices, hca, &DeviceEntry::hca);
-    const auto place = static_cast<std::size_t>(device - process.devices.begin());
-    if (device == process.devices.end() || place >= kDevicesPerProc) {
+    const auto device = std::ranges::find(process.self.devices, hca, &DeviceEntry::hca);
+    const auto place = static_cast<std::size_t>(device - process.self.devices.begin());
+    if (device == process.self.devices.end() || place >= kDevicesPerProc) {
         return false;
     }
     // The process's own count is raised first and lowered last: if the process is killed in
     // between, the daemon gives back too much, and the HCA has room for more objects, never for
     // fewer.
-    HeldObjects& held = process.slot->held[place];
+    HeldObjects& held = process.self.slot->held[place];
     auto& count = held.count[static_cast<std::size_t>(kind)];
-    std::atomic<std::int64_t>& all = objects_in_use(process.arena, hca, kind);
+    std::atomic<std::int64_t>& all = objects_in_use(process.self.arena, hca, kind);
     __atomic_store_n(&held.hca, hca, __ATOMIC_RELAXED);  // Every thread stores the same value.
     count.fetch_add(amount, std::memory_order_release);
     if (all.fetch_add(amount, std::memory_order_acq_rel) + amount >
-        object_limit(process.arena, kind)) {
+        object_limit(process.self.arena, kind)) {
         all.fetch_sub(amount, std::memory_order_acq_rel);
         count.fetch_sub(amount, std::memory_order_release);
         return false;
@@ -37,11 +37,11 @@ bool Share::take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint
 }
 
 Share::~Share() {
-    if (amount_ == 0 || !process_->usable()) {
+    if (amount_ == 0 || !process_->self.usable()) {
         return;  // In a forked child, the object belongs to the parent.
     }
     const std::uint32_t hca = __atomic_load_n(&held_->hca, __ATOMIC_RELAXED);
-    objects_in_use(process_->arena, hca, kind_).fetch_sub(amount_, std::memory_order_acq_rel);
+    objects_in_use(process_->self.arena, hca, kind_).fetch_sub(amount_, std::memory_order_acq_rel);
     held_->count[static_cast<std::size_t>(kind_)].fetch_sub(amount_, std::memory_order_release);
 }
 

@@ -48,7 +48,7 @@ void ChannelWriter::init(const std::string& fabric_dir, const Arena* arena) {
     arena_ = arena;
 }
 
-int ChannelWriter::writer(Owner owner, std::uint32_t id) {
+int ChannelWriter::writer(Owner owner, std::uint32_t id) const {
     const std::uint64_t instance = arena_->proc(owner).instance;
     Entry& entry = entries_[(owner * 31U + id) % kEntries];
     if (entry.fd >= 0 && entry.owner == owner && entry.id == id && entry.instance == instance) {
@@ -63,7 +63,7 @@ int ChannelWriter::writer(Owner owner, std::uint32_t id) {
     return entry.fd;
 }
 
-bool ChannelWriter::signal(Owner owner, std::uint32_t id, const ChannelEvent& event) {
+bool ChannelWriter::signal(Owner owner, std::uint32_t id, const ChannelEvent& event) const {
     const int saved = errno;
     const std::lock_guard guard(mutex_);
     const int fd = writer(owner, id);

@@ -43,7 +43,7 @@ class ChannelWriter {
     ChannelWriter& operator=(const ChannelWriter&) = delete;
 
     /// Puts an event into a channel. Returns false if the channel is gone or full.
-    bool signal(Owner owner, std::uint32_t id, const ChannelEvent& event);
+    bool signal(Owner owner, std::uint32_t id, const ChannelEvent& event) const;
     /// Puts an event into the asynchronous channels of all open contexts of an HCA, in all
     /// processes.
     void signal_port(std::uint32_t hca, const ChannelEvent& event);
@@ -58,12 +58,12 @@ class ChannelWriter {
     };
     static constexpr std::uint32_t kEntries = 256;
     /// Returns a descriptor to write to a channel, or -1 if the channel is gone.
-    int writer(Owner owner, std::uint32_t id);
+    int writer(Owner owner, std::uint32_t id) const;
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::string fabric_dir_;
     const Arena* arena_ = nullptr;
-    Entry entries_[kEntries];
+    mutable Entry entries_[kEntries];
 };
 
 }  // namespace softib::live

@@ -39,7 +39,7 @@ std::uint32_t MemoryMap::new_entry(MrShared** mr) {
     if (index == kNoEntry) {
         return kNoEntry;
     }
-    *mr = &process_.arena.mrs[index];
+    *mr = &process_.self.arena.mrs[index];
     // The key variant is kept, so that keys of earlier uses of the entry stay invalid.
     const std::uint32_t variant = (*mr)->next_key_variant;
     (*mr)->access = 0;
@@ -49,13 +49,13 @@ std::uint32_t MemoryMap::new_entry(MrShared** mr) {
     (*mr)->extents = (*mr)->qpn = (*mr)->parent = 0;
     (*mr)->pieces_off = (*mr)->pieces = 0;
     (*mr)->next_key_variant = variant;
-    (*mr)->owner = process_.owner;
+    (*mr)->owner = process_.self.owner;
     (*mr)->rest_tier = tier_of_rest();
     return index;
 }
 
 std::uint32_t MemoryMap::rotate_key(std::uint32_t index) {
-    MrShared& mr = process_.arena.mrs[index];
+    MrShared& mr = process_.self.arena.mrs[index];
     mr.next_key_variant = (mr.next_key_variant + 1) & 0xFF;
     return index << 8 | mr.next_key_variant;
 }
@@ -105,7 +105,7 @@ int MemoryMap::place_extents(const std::vector<Extent>& extents, MrShared& mr) {
         if (mr.extents_off == 0) {
             return ENOMEM;
         }
-        std::copy(merged.begin(), merged.end(), process_.arena.at<Extent>(mr.extents_off));
+        std::copy(merged.begin(), merged.end(), process_.self.arena.at<Extent>(mr.extents_off));
         mr.extents = static_cast<std::uint32_t>(merged.size());
     }
     return 0;
@@ -123,7 +123,7 @@ bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& 
 /// Makes GPU memory reachable for peers. Returns 0, EFAULT (it is no GPU memory) or another errno
 /// value.
 int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
-    if (is_packet_path(process_.arena)) {
+    if (is_packet_path(process_.self.arena)) {
         // The HCAs of the carrier cannot access GPU memory.
         return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
     }
@@ -143,7 +143,7 @@ void MemoryMap::build_mapped(const RegionRequest& request, std::uint32_t index,
 }
 
 int MemoryMap::place_peer_pieces(std::vector<PeerPiece>& pieces, std::uint32_t index, Tier tier) {
-    MrShared& mr = process_.arena.mrs[index];
+    MrShared& mr = process_.self.arena.mrs[index];
     const std::uint64_t off = process_.memory.allocate(pieces.size() * sizeof(PeerPiece));
     if (off == 0) {
         forget_peer_pieces(tier, pieces);
@@ -153,7 +153,7 @@ int MemoryMap::place_peer_pieces(std::vector<PeerPiece>& pieces, std::uint32_t i
         piece.region = index;
         piece.generation = mr.generation.load(std::memory_order_relaxed);
     }
-    std::copy(pieces.begin(), pieces.end(), process_.arena.at<PeerPiece>(off));
+    std::copy(pieces.begin(), pieces.end(), process_.self.arena.at<PeerPiece>(off));
     mr.pieces_off = off;
     mr.pieces = static_cast<std::uint32_t>(pieces.size());
     mr.rest_tier = tier;
@@ -165,12 +165,12 @@ void MemoryMap::forget_peer_pieces(Tier tier, const std::vector<PeerPiece>& piec
 }
 
 void MemoryMap::remove_peer_pieces(MrShared& mr) {
-    const auto* first = process_.arena.at<const PeerPiece>(mr.pieces_off);
+    const auto* first = process_.self.arena.at<const PeerPiece>(mr.pieces_off);
     forget_peer_pieces(mr.rest_tier, {first, first + mr.pieces});
     process_.memory.release(mr.pieces_off, mr.pieces * sizeof(PeerPiece));
     mr.pieces = 0;
     mr.pieces_off = 0;
-    process_.ring_mappers();
+    process_.self.ring_mappers();
 }
 
 /// Swaps the private pages of a region for arena pages where that is possible, and returns where
@@ -211,7 +211,7 @@ void MemoryMap::share(const RegionRequest& request, const std::vector<Vma>& vmas
 }
 
 int MemoryMap::build(const RegionRequest& request, std::uint32_t index, Stretches& held) {
-    MrShared& mr = process_.arena.mrs[index];
+    MrShared& mr = process_.self.arena.mrs[index];
     mr.iova = request.iova;
     mr.length = request.length;
     mr.va_delta = request.va - request.iova;
@@ -248,7 +248,7 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index, Stretche
     if (const int error = place_extents(extents, mr); error != 0) {
         return error;
     }
-    if (tier_best_ == Tier::kShared && !is_packet_path(process_.arena)) {
+    if (tier_best_ == Tier::kShared && !is_packet_path(process_.self.arena)) {
         build_mapped(request, index, vmas);
     }
     return 0;
@@ -256,11 +256,11 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index, Stretche
 
 void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
     std::uint64_t shared = mr.ext_end - mr.ext_begin;
-    const Extent* extents = process_.arena.at<Extent>(mr.extents_off);
+    const Extent* extents = process_.self.arena.at<Extent>(mr.extents_off);
     for (std::uint32_t i = 0; i < mr.extents; ++i) {
         shared += extents[i].end - extents[i].begin;
     }
-    const auto* piece = process_.arena.at<const PeerPiece>(mr.pieces_off);
+    const auto* piece = process_.self.arena.at<const PeerPiece>(mr.pieces_off);
     std::uint64_t mapped = 0;
     for (std::uint32_t i = 0; i < mr.pieces; ++i) {
         mapped += piece[i].end - piece[i].begin;
@@ -271,8 +271,9 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
     const auto add = [&](Tier tier, std::uint64_t bytes) {
         if (bytes != 0) {
             const auto t = static_cast<std::size_t>(tier);
-            process_.slot->bytes_by_tier[t].fetch_add(bytes * static_cast<std::uint64_t>(sign));
-            process_.slot->regions_by_tier[t].fetch_add(static_cast<std::uint32_t>(sign));
+            process_.self.slot->bytes_by_tier[t].fetch_add(bytes *
+                                                           static_cast<std::uint64_t>(sign));
+            process_.self.slot->regions_by_tier[t].fetch_add(static_cast<std::uint32_t>(sign));
         }
     };
     add(Tier::kShared, shared);
@@ -305,7 +306,7 @@ int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
     mr->pd = request.pd;
     mr->hca = request.hca;
     if (mr->ext_end - mr->ext_begin != mr->length) {
-        process_.start_helper();
+        process_.progress.start_helper();
     }
     held_[index] = std::move(held);
     account(*mr, 1);
@@ -365,12 +366,12 @@ int MemoryMap::add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std
 
 int MemoryMap::change_region(std::uint32_t index, bool translation, const RegionRequest& request,
                              bool change_pd, bool change_access) {
-    MrShared& mr = process_.arena.mrs[index];
+    MrShared& mr = process_.self.arena.mrs[index];
     const Guard guard(mutex_);
     const std::uint32_t key = mr.key.load(std::memory_order_relaxed);
     mr.key.store(0, std::memory_order_release);
     mr.generation.fetch_add(1);
-    const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
+    const bool quiet = wait_grace(process_.self.arena, process_.self.owner, nullptr);
     int error = 0;
     if (change_access && !translation && mr.length != UINT64_MAX && mr.rest_tier != Tier::kGpu) {
         std::vector<Vma> vmas;
@@ -395,7 +396,7 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
         if (error == 0) {
             account(mr, 1);
             if (mr.ext_end - mr.ext_begin != mr.length) {
-                process_.start_helper();
+                process_.progress.start_helper();
             }
         } else {
             mr.length = 0;
@@ -414,11 +415,11 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
 }
 
 void MemoryMap::remove(std::uint32_t index) {
-    MrShared& mr = process_.arena.mrs[index];
+    MrShared& mr = process_.self.arena.mrs[index];
     const Guard guard(mutex_);
     mr.key.store(0, std::memory_order_release);
     mr.generation.fetch_add(1);
-    const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
+    const bool quiet = wait_grace(process_.self.arena, process_.self.owner, nullptr);
     if (mr.kind == KeyKind::kRegion) {
         account(mr, -1);
         if (mr.pieces != 0 && quiet) {

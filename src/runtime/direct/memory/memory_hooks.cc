@@ -35,11 +35,12 @@ thread_local bool MemoryMap::Guard::inside = false;
 template <typename Fn>
 void MemoryMap::for_each_window(std::uint32_t region, Fn&& window) {
     for (std::uint32_t batch = 0; batch < kMrsMax / kBatchEntries; ++batch) {
-        if (process_.arena.mr_batches[batch].load(std::memory_order_relaxed) != process_.owner) {
+        if (process_.self.arena.mr_batches[batch].load(std::memory_order_relaxed) !=
+            process_.self.owner) {
             continue;
         }
         for (std::uint32_t i = 0; i < kBatchEntries; ++i) {
-            MrShared& entry = process_.arena.mrs[batch * kBatchEntries + i];
+            MrShared& entry = process_.self.arena.mrs[batch * kBatchEntries + i];
             if (entry.key.load(std::memory_order_relaxed) != 0 && is_window(entry.kind) &&
                 entry.parent == region && entry.length != 0) {
                 window(entry);
@@ -106,14 +107,14 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
         if (!concerned) {
             continue;
         }
-        MrShared& mr = process_.arena.mrs[index];
+        MrShared& mr = process_.self.arena.mrs[index];
         account(mr, -1);
         leave_arena(mr);
         account(mr, 1);
         for_each_window(index, [](MrShared& window) { leave_arena(window); });
-        process_.start_helper();
+        process_.progress.start_helper();
     }
-    if (!wait_grace(process_.arena, process_.owner, nullptr)) {
+    if (!wait_grace(process_.self.arena, process_.self.owner, nullptr)) {
         return false;
     }
     bool all = true;
@@ -134,7 +135,7 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
 /// region moves along with its pages.
 void MemoryMap::follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to) {
     for (const auto& [index, held] : held_) {
-        MrShared& mr = process_.arena.mrs[index];
+        MrShared& mr = process_.self.arena.mrs[index];
         const std::uint64_t va = mr.iova + mr.va_delta;
         if (mr.ext_end <= mr.ext_begin && va >= from && va + mr.length <= from + bytes) {
             const auto follow = [&](MrShared& entry) {

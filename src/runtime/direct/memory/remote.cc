@@ -95,17 +95,17 @@ bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool writ
 /// Copies by system call, or by the owner's helper thread. `va` is the owner's virtual address.
 bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
                std::uint64_t length) {
-    const ProcSlot& slot = process.arena.proc(mr.owner);
-    if (mr.rest_tier != Tier::kHelper && slot.pid_namespace == process.slot->pid_namespace) {
+    const ProcSlot& slot = process.self.arena.proc(mr.owner);
+    if (mr.rest_tier != Tier::kHelper && slot.pid_namespace == process.self.slot->pid_namespace) {
         // If the owner has ended, the kernel may have given its pid to another process.
-        if (!owner_alive(process.arena, mr.owner)) {
+        if (!owner_alive(process.self.arena, mr.owner)) {
             return false;
         }
         const auto pid = static_cast<pid_t>(slot.pid);
         const int error = in_pieces(process, length, [&](std::uint64_t begin, std::uint64_t end) {
             const iovec local{data + begin, end - begin};
             const iovec remote{reinterpret_cast<void*>(va + begin), end - begin};
-            return copy_by_system(*process.slot, slot, end - begin, [&] {
+            return copy_by_system(*process.self.slot, slot, end - begin, [&] {
                 return write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
                              : process_vm_readv(pid, &local, 1, &remote, 1, 0);
             });
@@ -136,7 +136,7 @@ std::uint64_t bytes_to_piece(const Arena& arena, const MrShared& mr, std::uint64
 /// Copies memory that is not in the arena. `va` is the owner's virtual address.
 bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
                 std::uint64_t length) {
-    if (mr.owner == process.owner) {
+    if (mr.owner == process.self.owner) {
         auto* at = reinterpret_cast<void*>(va);
         write ? copy_addressed(process, at, data, length)
               : copy_addressed(process, data, at, length);
@@ -146,9 +146,10 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
         return by_kernel(process, mr, write, va, data, length);
     }
     while (length != 0) {
-        const PeerPiece* const piece = piece_at(process.arena, mr, va);
-        const std::uint64_t n = piece != nullptr ? std::min(length, piece->end - va)
-                                                 : bytes_to_piece(process.arena, mr, va, length);
+        const PeerPiece* const piece = piece_at(process.self.arena, mr, va);
+        const std::uint64_t n = piece != nullptr
+                                    ? std::min(length, piece->end - va)
+                                    : bytes_to_piece(process.self.arena, mr, va, length);
         if ((piece == nullptr || !by_mapping(process, mr.owner, *piece, write, va, data, n)) &&
             !by_kernel(process, mr, write, va, data, n)) {
             return false;
@@ -163,7 +164,7 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
 bool transfer(Process& process, const MrShared& mr, bool write, std::uint64_t addr, char* data,
               std::uint64_t length) {
     while (length != 0) {
-        const Stretch stretch = stretch_at(process.arena, mr, addr, length);
+        const Stretch stretch = stretch_at(process.self.arena, mr, addr, length);
         if (stretch.shared != nullptr) {
             write ? copy_addressed(process, stretch.shared, data, stretch.bytes)
                   : copy_addressed(process, data, stretch.shared, stretch.bytes);
@@ -211,12 +212,12 @@ bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, 
     return transfer(process, mr, false, addr, static_cast<char*>(to), length);
 }
 
-bool owner_gone(const Process& process, Owner owner) {
-    if (!owner_alive(process.arena, owner)) {
+bool owner_gone(const Attachment& self, Owner owner) {
+    if (!owner_alive(self.arena, owner)) {
         return true;
     }
-    const ProcSlot& slot = process.arena.proc(owner);
-    if (slot.pid_namespace != process.slot->pid_namespace) {
+    const ProcSlot& slot = self.arena.proc(owner);
+    if (slot.pid_namespace != self.slot->pid_namespace) {
         return false;
     }
     // The kernel frees a process's memory before it releases its locks. Nothing is mapped at
@@ -247,18 +248,18 @@ bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr
     if (mr.rest_tier == Tier::kGpu) {
         return process.gpu.atomic(mr, addr, compare_swap, compare_add, swap, original);
     }
-    const Stretch stretch = stretch_at(process.arena, mr, addr, 8);
+    const Stretch stretch = stretch_at(process.self.arena, mr, addr, 8);
     if (stretch.shared != nullptr && stretch.bytes == 8) {
         original = execute_atomic(stretch.shared, compare_swap, compare_add, swap);
         return true;
     }
     const std::uint64_t va = addr + mr.va_delta;
-    if (mr.owner == process.owner) {
+    if (mr.owner == process.self.owner) {
         original = execute_atomic(reinterpret_cast<void*>(va), compare_swap, compare_add, swap);
         return true;
     }
     if (const PeerPiece* piece =
-            mr.rest_tier == Tier::kMapped ? piece_at(process.arena, mr, va) : nullptr) {
+            mr.rest_tier == Tier::kMapped ? piece_at(process.self.arena, mr, va) : nullptr) {
         if (const Mappings::Use mapping = process.shared_mappings->use(mr.owner, *piece)) {
             void* const word = reinterpret_cast<void*>(mapping->base + (va - piece->base));
             const auto execute = [&] {

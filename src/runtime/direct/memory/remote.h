@@ -18,6 +18,7 @@
 
 namespace softib::live {
 
+class Attachment;
 class Process;
 
 /// Returns the entry of an L_Key or R_Key; nullptr if the key is not valid, is of another
@@ -72,7 +73,7 @@ inline void copy_addressed(Process& process, void* to, const void* from, std::ui
 }
 
 /// Returns whether a process has ended, also while the kernel is still freeing what it had.
-bool owner_gone(const Process& process, Owner owner);
+bool owner_gone(const Attachment& self, Owner owner);
 
 /// Executes an atomic operation on a word that the calling process can address. Returns the value
 /// before.

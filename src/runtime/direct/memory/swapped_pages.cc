@@ -46,7 +46,7 @@ int advise_really(std::uint64_t begin, std::uint64_t end, int advice) {
 }  // namespace
 
 SwappedPages::SwappedPages(Process& process)
-    : process_(process), space_(process.arena), mover_(process.arena) {}
+    : process_(process), space_(process.self.arena), mover_(process.self.arena) {}
 
 std::uint32_t SwappedPages::upper_bound(std::uint64_t va) const {
     const Stretch* const found = std::upper_bound(
@@ -180,9 +180,9 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
                               .bytes = std::min(kStepBytes, wanted - range.bytes),
                               .off = range.off + range.bytes,
                               .parked = range.parked == 0 ? 0 : range.parked + range.bytes};
-        process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
+        process_.self.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         const bool moved = mover_.share(step, protection);
-        process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
+        process_.self.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         if (!moved) {
             // Unmaps what was reserved for later steps only: another thread may have mapped
             // something at the place of this step.
@@ -337,14 +337,14 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
         PageMover::Range step = range;
         step.bytes =
             std::min({std::min(vma.end, end) - range.va, parked.end - range.parked, kStepBytes});
-        process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
+        process_.self.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         const bool moved = mover_.give_back(step, vma.protection);
-        process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
+        process_.self.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         if (!moved) {
             return false;
         }
         if (step.bytes != stretch.bytes) {  // Otherwise retire() frees the pages.
-            fallocate(process_.arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+            fallocate(process_.self.arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                       static_cast<off_t>(step.off), static_cast<off_t>(step.bytes));
         }
         advance(step.bytes);
@@ -417,7 +417,7 @@ int SwappedPages::for_each_part(std::uint64_t begin, std::uint64_t end, Fn&& par
 /// have been filled for a fork.
 void SwappedPages::punch(std::uint64_t begin, std::uint64_t end, const PageMover::Range& range) {
     const std::uint64_t delta = begin - range.va;
-    fallocate(process_.arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+    fallocate(process_.self.arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               static_cast<off_t>(range.off + delta), static_cast<off_t>(end - begin));
     drop_pages(range.parked + delta, end - begin);
 }

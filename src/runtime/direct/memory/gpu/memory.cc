@@ -36,7 +36,8 @@ Memory::State* Memory::state() {
         return known;
     }
     if (const Driver* driver = loaded_driver(); driver != nullptr) {
-        known = new (std::nothrow) State(*driver, process_.arena, process_.slot->peer_mappings);
+        known = new (std::nothrow)
+            State(*driver, process_.self.arena, process_.self.slot->peer_mappings);
         state_.store(known, std::memory_order_release);
     }
     return known;
@@ -116,7 +117,7 @@ bool Memory::ask_owner(Owner owner, bool write, Address at, void* data, bool dat
 
 bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Address at, void* data,
                             bool data_on_gpu, std::uint64_t length) {
-    if (owner == process_.owner) {
+    if (owner == process_.self.owner) {
         return copy_own(at, write, data, length);
     }
     State* const s = state();
@@ -139,7 +140,7 @@ bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Add
 bool Memory::transfer_host_region(const MrShared& mr, bool write, std::uint64_t addr, void* data,
                                   std::uint64_t length) {
     const Address here = address_of(data);
-    if (std::byte* shared = shared_address(process_.arena, mr, addr, length)) {
+    if (std::byte* shared = shared_address(process_.self.arena, mr, addr, length)) {
         return copy_own(here, !write, shared, length);
     }
     std::vector<char> bounce(std::min(length, kServiceBytesMax));
@@ -166,7 +167,7 @@ bool Memory::transfer(const MrShared& mr, bool write, std::uint64_t addr, void* 
     Address at = addr + mr.va_delta;
     auto* here = static_cast<char*>(data);
     while (length != 0) {
-        const PeerPiece* const piece = piece_at(process_.arena, mr, at);
+        const PeerPiece* const piece = piece_at(process_.self.arena, mr, at);
         if (piece == nullptr) {
             return failed(EFAULT);
         }
@@ -184,7 +185,7 @@ bool Memory::transfer(const MrShared& mr, bool write, std::uint64_t addr, void* 
 bool Memory::atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
                     std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original) {
     const Address at = addr + mr.va_delta;
-    if (mr.owner == process_.owner) {
+    if (mr.owner == process_.self.owner) {
         const int error = serve_atomic(at, compare_swap, compare_add, swap, original);
         return error == 0 || failed(error);
     }
