@@ -99,11 +99,11 @@ PartSimulation::PartSimulation(const PartedFabric& whole, std::uint32_t part, Ex
       part_(whole.start.routed.topology, whole.part_of, part),
       hosts_(whole.options.hosts),
       net_(part_.fabric(), part_.config(whole.options.plant), hosts_),
-      looks_(net_.engine().plant().port_count()),
       engines_({whole.start.routed.tables.engine}),
       notes_(whole.start.notes),
-      changes_(plan_changes(whole.options.failures, whole.options.repair_ps)) {
-    if (!changes_.empty()) {
+      control_(plan_changes(whole.options.failures, whole.options.repair_ps),
+               net_.engine().plant().port_count()) {
+    if (control_.has_changes()) {
         damaged_ = whole.start.routed.topology;
     }
     add_ends();
@@ -345,14 +345,13 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     const TimePs least = exchange_.least(wants_stop_ ? 0 : mine);
     stopped_ |= least == 0;
     idle_ = least == kNever;
-    const bool change_due = changed_ < changes_.size() && changes_[changed_].at <= until;
+    const bool change_due = control_.change_due(until);
     if (stopped_ ||
         (idle_ && !between_looks_ && !(change_due && exchange_.sum(hosts_.unfinished()) != 0))) {
         return Turn::kDone;
     }
     const TimePs begin = idle_ ? kNever : least - 1;
-    const TimePs change_at = change_due ? changes_[changed_].at : kNever;
-    const TimePs target = std::min({until, looks_.next(), change_at});
+    const TimePs target = control_.next_stop(until);
     // `begin` may lie before the time that has been reached, in the middle of a window.
     if (begin <= target && net_.engine().now() < target) {
         between_looks_ = true;
@@ -363,24 +362,11 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     }
     net_.run(target);
     between_looks_ = false;
-    if (target == looks_.next()) {
-        looks_.look_if_worth(net_.engine(), exchange_.sum(net_.engine().stats().hops),
-                             ports_of_all_);
-        settle();
-    }
-    if (target == change_at) {
-        apply(changes_[changed_++]);
-    }
+    control_.stop(
+        target, net_.engine(), ports_of_all_,
+        [&] { return exchange_.sum(net_.engine().stats().hops); },
+        [&](const Change& change) { apply(change); });
     return target == until ? Turn::kDone : Turn::kGoOn;
-}
-
-/// Calls settle_credits() twice a second of virtual time, which is often enough for lanes.
-void PartSimulation::settle() {
-    constexpr TimePs kEvery = 500'000'000'000;
-    if (net_.engine().now() - settled_at_ >= kEvery) {
-        net_.engine().settle_credits();
-        settled_at_ = net_.engine().now();
-    }
 }
 
 // Answers.
@@ -401,7 +387,7 @@ PartTotals PartSimulation::totals() const {
             if (number == 0 || cable.peer == topo::kNoNode) {
                 continue;
             }
-            totals.links.push_back(load_of(net_.engine(), port, looks_));
+            totals.links.push_back(load_of(net_.engine(), port, control_.looks()));
             totals.links.back().at = {node, number};
             totals.links.back().peer = {cable.peer.value, cable.peer_port.value};
         }

@@ -20,10 +20,10 @@
 
 #include "net/hosts/message_hosts.h"
 #include "net/model.h"
-#include "net/sim/looks.h"
 #include "net/sim/partition.h"
 #include "net/sim/paths.h"
 #include "net/sim/repairs.h"
+#include "net/sim/run_control.h"
 #include "net/sim/simulation.h"
 
 namespace softib::net {
@@ -110,7 +110,6 @@ class PartSimulation : public Model {
     const End& end_at(std::uint32_t port) const;
     MessageHosts::Send make_send(std::uint32_t from, std::uint32_t to) const;
     Turn run_window(TimePs until);
-    void settle();
 
     const PartedFabric& whole_;
     std::uint32_t number_;
@@ -118,7 +117,6 @@ class PartSimulation : public Model {
     Part part_;
     MessageHosts hosts_;
     MessageHosts::Net net_;
-    Looks looks_;
     std::vector<End> ends_ = {};
     std::vector<std::uint32_t> end_of_lid_ = {};
     std::vector<std::uint32_t> end_of_port_ = {};
@@ -129,11 +127,9 @@ class PartSimulation : public Model {
     bool wants_stop_ = false;
     bool stopped_ = false;
     bool idle_ = false;
-    TimePs settled_at_ = 0;
     std::vector<std::string> engines_;  ///< The routing engine of the one subnet.
     std::vector<std::string> notes_;
-    std::vector<Change> changes_;
-    std::size_t changed_ = 0;  ///< How many of the changes have been applied.
+    RunControl control_;
     /// The fabric without what has failed; empty if nothing will fail.
     topo::Fabric damaged_ = {};
     std::unique_ptr<Routed> repaired_ = {};

@@ -13,8 +13,7 @@
 #include "net/engine/routers.h"
 #include "net/manage/lane_manager.h"
 #include "net/sim/fabric.h"
-#include "net/sim/looks.h"
-#include "net/sim/repairs.h"
+#include "net/sim/run_control.h"
 
 namespace softib::net {
 
@@ -150,15 +149,14 @@ struct Simulation::State {
           engine(routed.engine_names()),
           engines(engines_of(routed)),
           fabric(std::move(routed), options.plant, 0, options.hosts),
-          changes(plan_changes(options.failures, options.repair_ps)),
-          looks(fabric.engine().plant().port_count()) {}
+          control(plan_changes(options.failures, options.repair_ps),
+                  fabric.engine().plant().port_count()) {}
 
     void configure();
     void find_routers();
     void write_qos();
     std::expected<void, topo::Error> check_pauses() const;
     void refuse();
-    void settle();
     void apply(const Change& change);
     void repair();
     bool connected(std::uint32_t end) const {
@@ -183,13 +181,9 @@ struct Simulation::State {
         TimePs at;
     };
     std::vector<Refused> refused;  ///< Messages between ends that are not joined().
-    std::vector<Change> changes;
-    std::size_t changed = 0;
+    RunControl control;
     std::vector<std::string> notes;
     std::unique_ptr<Routers> routers;  ///< Null if there is one subnet.
-    Looks looks;
-    TimePs settled_at = 0;
-    bool settled = false;
 };
 
 void Simulation::State::configure() {
@@ -208,8 +202,8 @@ void Simulation::State::configure() {
         manage_congestion(
             net.plant(), fabric.topology(), *options.congestion,
             [](std::uint32_t node) { return node; },
-            [&](std::uint32_t port, const link::InjectionControl& control) {
-                fabric.ends().control_congestion(port, control);
+            [&](std::uint32_t port, const link::InjectionControl& written) {
+                fabric.ends().control_congestion(port, written);
             });
     }
     for (std::uint32_t end = 0; options.hosts.pcie_block_ps != 0 && end < fabric.host_count();
@@ -221,7 +215,7 @@ void Simulation::State::configure() {
     write_qos();
     fabric.forget_forwarding();  // The plant has the tables.
     const sw::WaitingLimits limits{options.plant.lifetime, options.plant.hoq_life};
-    if (!options.roce && changes.empty() && !limits.any()) {
+    if (!options.roce && !control.has_changes() && !limits.any()) {
         net.use_windows();
     }
 }
@@ -273,17 +267,6 @@ void Simulation::State::refuse() {
         }
     }
     refused.clear();
-}
-
-/// Calls settle_credits() twice a second of virtual time while credits or packets move, which is
-/// often enough for lanes.
-void Simulation::State::settle() {
-    constexpr TimePs kEvery = 500'000'000'000;
-    const bool rests = settled && net().queues().packets().live() == 0;
-    if (!rests && net().now() - settled_at >= kEvery) {
-        settled = fabric.engine().settle_credits();
-        settled_at = net().now();
-    }
 }
 
 void Simulation::State::apply(const Change& change) {
@@ -475,13 +458,10 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
     Engine& net = state.fabric.engine();
     while (events_max != 0) {
         state.refuse();
-        const bool change_due =
-            state.changed < state.changes.size() && state.changes[state.changed].at <= until;
-        if (net.idle() && !(change_due && unfinished() != 0)) {
+        if (net.idle() && !(state.control.change_due(until) && unfinished() != 0)) {
             return true;
         }
-        const TimePs change_at = change_due ? state.changes[state.changed].at : kNever;
-        const TimePs target = std::min({until, state.looks.next(), change_at});
+        const TimePs target = state.control.next_stop(until);
         const std::uint64_t before = net.stats().events;
         const bool reached = state.fabric.net().run_some(target, events_max);
         const std::uint64_t done = net.stats().events - before;
@@ -489,13 +469,9 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
         if (!reached) {
             return false;
         }
-        if (target == state.looks.next()) {
-            state.looks.look_if_worth(net, net.stats().hops, net.plant().port_count());
-            state.settle();
-        }
-        if (target == change_at) {
-            state.apply(state.changes[state.changed++]);
-        }
+        state.control.stop(
+            target, net, net.plant().port_count(), [&] { return net.stats().hops; },
+            [&](const Change& change) { state.apply(change); });
         if (target == until) {
             return true;
         }
@@ -527,7 +503,7 @@ std::vector<LinkLoad> Simulation::links() const {
             continue;
         }
         const std::uint32_t peer = net.plant().peer(port);
-        links.push_back(load_of(net, port, state_->looks));
+        links.push_back(load_of(net, port, state_->control.looks()));
         links.back().at = {net.plant().node_of(port), net.plant().number_of(port)};
         links.back().peer = {net.plant().node_of(peer), net.plant().number_of(peer)};
     }
