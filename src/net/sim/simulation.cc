@@ -102,8 +102,8 @@ void Simulation::State::configure() {
         manage_congestion(
             net.plant(), fabric.topology(), *options.congestion,
             [](std::uint32_t node) { return node; },
-            [&](std::uint32_t port, const link::InjectionControl& control) {
-                fabric.ends().control_congestion(port, control);
+            [&](std::uint32_t port, const link::InjectionControl& written) {
+                fabric.ends().control_congestion(port, written);
             });
     }
     for (std::uint32_t end = 0; options.hosts.pcie_block_ps != 0 && end < fabric.host_count();
