@@ -69,6 +69,7 @@ class Trace(CliCase):
 
     def test_a_table_says_what_was_exposed(self):
         text = self.ok("trace", "run", LAYERS, *SMALL, "--ranks")
+        self.assertIn("- not validated: ", text)
         self.assertRegex(text, r"JOB +RANKS +TIME +COMPUTE +EXPOSED +IDLE +FABRIC +NVLINK")
         self.assertRegex(text, r"switch and switch +\d")
 

@@ -110,7 +110,11 @@ std::string to_text(const Report& report, bool ranks) {
     links.row({"NVLink", plan::show_size(report.nvlink_bytes)});
     links.row({"HCA and switch", plan::show_size(report.host_link_bytes)});
     links.row({"switch and switch", plan::show_size(report.switch_link_bytes)});
-    return text + "\n" + links.text();
+    text += "\n" + links.text() + "\n";
+    for (const std::string& note : report.notes) {
+        text += "- " + note + "\n";
+    }
+    return text;
 }
 
 std::string to_json(const Report& report) {
@@ -139,7 +143,8 @@ std::string to_json(const Report& report) {
                         {"nvlink_bytes", times.nvlink_bytes},
                         {"ranks", std::move(ranks)}});
     }
-    return json_text({{"cluster", report.cluster},
+    return json_text({{"notes", report.notes},
+                      {"cluster", report.cluster},
                       {"model", report.model},
                       {"makespan_us", micros_in(report.makespan)},
                       {"operations", player.operations()},

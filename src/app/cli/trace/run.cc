@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/cli/plan/page.h"
@@ -126,6 +127,21 @@ void count_links(const net::Model& network, const plan::Cluster& cluster, trace:
     }
 }
 
+/// Returns what the times of a played job stand on.
+std::vector<std::string> notes_of_report(const TraceRunOptions& options,
+                                         const plan::Cluster& cluster) {
+    std::vector<std::string> notes{
+        fmt::format("assumed: {} of software a message, {}, computations as long as the trace says",
+                    options.message_time,
+                    options.nic == "order" ? "a NIC that sends one message after the other"
+                                           : "a NIC whose queue pairs take turns")};
+    std::ranges::copy(plan::notes_of(cluster), std::back_inserter(notes));
+    notes.emplace_back(
+        "not validated: no published run of a whole trace is among the rows of 'softib plan "
+        "validate'; the nearest are its collective operations (C, B)");
+    return notes;
+}
+
 trace::Report report_of(const TraceRunOptions& options, const plan::trace::Player& player) {
     trace::Report report{.cluster = options.cluster, .model = options.model, .player = &player};
     for (std::uint32_t j = 0; j < player.jobs().size(); ++j) {
@@ -206,6 +222,7 @@ int cmd_trace_run(const TraceRunOptions& options) {
         }
     }
     trace::Report report = report_of(options, player);
+    report.notes = notes_of_report(options, *cluster);
     count_links(**network, *cluster, report);
     int status = exports->empty() ? 0 : write_flows(*exports, player, *cluster);
     if (!options.timeline.empty()) {

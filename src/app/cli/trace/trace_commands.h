@@ -74,6 +74,7 @@ struct Report {
     std::uint64_t nvlink_bytes = 0;
     std::uint64_t host_link_bytes = 0;    ///< Bytes, with headers, between HCAs and switches.
     std::uint64_t switch_link_bytes = 0;  ///< Bytes, with headers, between switches.
+    std::vector<std::string> notes = {};  ///< What the answer stands on.
 };
 std::string to_text(const Report& report, bool ranks);
 std::string to_json(const Report& report);
