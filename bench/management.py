@@ -118,7 +118,7 @@ def beside_opensm(build):
 
 
 def on_real_clusters(build):
-    """Returns (dump, flows with auto, OpenSM's best engine, its flows) for each dump of ibnetdiscover in
+    """Returns (dump, flows with auto, OpenSM's best engine, its flows) for each dump in
     the directory that SOFTIB_TEST_DUMPS names, both on the live fabric."""
     folder = os.environ.get("SOFTIB_TEST_DUMPS")
     if shutil.which("opensm") is None or not folder:
@@ -230,7 +230,8 @@ def main():
               for name, seed, ours, theirs in pairs]
     clusters = on_real_clusters(arguments.build)
     if clusters:
-        lines += ["", "## Shifts on dumps of real clusters: auto and OpenSM's best engine, live", "",
+        lines += ["", "## Shifts on dumps of real clusters: auto and OpenSM's best engine, live",
+                  "",
                   "Mean over all shifts of the flows on the busiest link.", "",
                   "| dump | ours | OpenSM | its engine |", "|---|---|---|---|"]
         lines += [f"| {name} | {ours:.2f} | {theirs:.2f} | {engine} |"

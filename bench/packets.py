@@ -68,8 +68,8 @@ def main():
              "on. A hop is one packet on one cable. Bytes per port are those of the simulation: "
              "ports, lanes, tables,",
              "packets and events.", "",
-             "| hosts | cables ns | lanes | hops | CPU s | million hops/s | goal | events/hop | bytes/port | "
-             "MiB | goal | simulated |",
+             "| hosts | cables ns | lanes | hops | CPU s | million hops/s | goal | events/hop | "
+             "bytes/port | MiB | goal | simulated |",
              "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     missed = 0
     for hosts, radix, size, hops, least, mib, runs in WORKS:

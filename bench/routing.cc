@@ -214,8 +214,7 @@ void on_dump(const char* file) {
         fmt::print("{:8} {:8.3f} {:7.2f} {:7.2f} {:5} {:9} {:7} {:7} {:5}  {}{}{}\n", name, routed,
                    report.shifts.mean, report.random.mean, report.reach.hops_max, report.load.max,
                    report.load.unused, report.load.links, tables->vls,
-                   report.acyclic() ? "none" : "yes",
-                   report.arrives() ? "" : ", not all reached",
+                   report.acyclic() ? "none" : "yes", report.arrives() ? "" : ", not all reached",
                    tables->engine == name ? "" : fmt::format(" ({})", tables->engine));
     }
 }
