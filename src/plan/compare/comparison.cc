@@ -13,6 +13,7 @@
 #include "core/base/nearest.h"
 #include "core/topo/report.h"
 #include "plan/collective/collective_model.h"
+#include "plan/collective/evidence.h"
 #include "plan/units.h"
 
 namespace softib::plan {
@@ -101,6 +102,21 @@ std::expected<std::vector<double>, std::string> probe_variant(const Variant& var
     return values;
 }
 
+std::uint32_t domains_of(const Cluster& cluster) {
+    return cluster.gpus() / cluster.domain_gpus();
+}
+
+/// Adds what validates the times of one algorithm.
+void add_evidence(Comparison& result, const std::vector<Question>& questions) {
+    result.notes.push_back(show_evidence(questions));
+}
+
+void add_assumptions(Comparison& result, net::ModelKind model) {
+    for (std::string& assumption : assumptions_of(Stack::kNccl, model)) {
+        result.notes.push_back(std::move(assumption));
+    }
+}
+
 Comparison compare_variants(std::string title, std::string first_column,
                             const std::vector<Variant>& variants, const CompareRequest& request) {
     Comparison result{.title = std::move(title), .first_column = std::move(first_column)};
@@ -125,6 +141,15 @@ Comparison compare_variants(std::string title, std::string first_column,
         "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC; "
         "half to half: of each NIC, while every node sends to the one half of all nodes on",
         show_size(request.bytes), request.cluster.gpus(), request.cluster.name));
+    for (const Probe& probe : kProbes) {
+        if (probe.order == RankOrder::kTopology) {
+            add_evidence(result, {{.op = probe.op,
+                                   .algorithm = probe.algorithm,
+                                   .domains = domains_of(request.cluster),
+                                   .bytes = request.bytes}});
+        }
+    }
+    add_assumptions(result, request.model);
     result.notes.emplace_back(
         "M$ and kW: switches, NICs and cables, by ranges of low confidence; give your own with "
         "--prices");
@@ -334,6 +359,14 @@ Comparison compare_sharp(const CompareRequest& request) {
     }
     result.notes.push_back(
         fmt::format("{} GPUs of {}; a SAT for each rail", cluster.gpus(), cluster.name));
+    for (const Algorithm how : kHow) {
+        std::vector<Question> questions;
+        for (const std::uint64_t bytes : sizes) {
+            questions.push_back({.algorithm = how, .domains = domains_of(cluster), .bytes = bytes});
+        }
+        add_evidence(result, questions);
+    }
+    add_assumptions(result, request.model);
     return result;
 }
 
@@ -367,8 +400,8 @@ Comparison compare_kv_cache(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
     CollectiveOptions options;
     options.model = request.model;
-    const auto model =
-        CollectiveModel::make(with_nodes(cluster, std::max(2U, cluster.nodes())), options);
+    const auto model = CollectiveModel::make(
+        with_nodes(cluster, std::max(2 * cluster.domain_nodes(), cluster.nodes())), options);
     if (!model) {
         result.rows.push_back({.name = cluster.name, .note = model.error()});
         return result;
@@ -392,8 +425,12 @@ Comparison compare_kv_cache(const CompareRequest& request) {
         }
         result.rows.push_back(std::move(row));
     }
-    result.notes.push_back(fmt::format("{} by RDMA WRITEs, the same part on each rail of {}",
-                                       show_size(request.bytes), cluster.name));
+    result.notes.push_back(
+        fmt::format("{} by RDMA WRITEs from node 0 to node {} of {}, the same part on each rail",
+                    show_size(request.bytes), (*model)->far_node(), cluster.name));
+    result.notes.emplace_back(
+        "between two NVLink domains, with nothing else on the network; nearest rows of "
+        "docs/validation.md: B14, L2 (ib_write_bw between two hosts)");
     result.notes.emplace_back(
         "Mooncake reports 87 GB/s on 4 rails of 200 Gb/s and 190 GB/s on 8 of 400 Gb/s: an engine "
         "that copies or allocates on the way does not reach the links");
