@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/cli/cli_options.h"
 #include "app/cli/plan/plan_commands.h"
+#include "plan/collective/algorithms.h"
 
 namespace softib::app {
 namespace {
@@ -26,6 +28,17 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
                    "a preset (softib plan presets), with a size as NAME:N, or a file (TOML)")
         ->type_name("CLUSTER");
     app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")->type_name("N");
+}
+
+/// Returns the names of the options that the command line gives.
+std::vector<std::string> given_options(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* const option : app.get_options()) {
+        if (option->count() != 0) {
+            names.push_back(option->get_name());
+        }
+    }
+    return names;
 }
 
 void add_html(CLI::App& app, std::string& html) {
@@ -61,9 +74,14 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     sub->add_option("--sizes", options.sizes,
                     "FROM:TO by powers of two, or SIZE,SIZE,... (default: 8:1G)")
         ->type_name("SIZES");
+    std::string names;
+    for (const plan::AlgorithmRow& row : plan::algorithm_rows()) {
+        names += std::string(row.name) + ", ";
+    }
     sub->add_option("--algorithms,--algorithm", options.algorithms,
-                    "nccl (what NCCL would take), all, or ring, tree, recursive, hierarchical, "
-                    "pat, nvls, nvls-tree, sharp, sharp-chain, direct (default: nccl)")
+                    "nccl (what NCCL would take), all, or of " + names +
+                        "separated by commas "
+                        "(default: nccl)")
         ->type_name("NAMES");
     only(sub->add_option("--protocol", options.protocol, "of NCCL (default: as NCCL would)"),
          "LL|LL128|Simple");
@@ -92,7 +110,10 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
         ->take_all();
     add_json(*sub, options.json);
     add_html(*sub, options.html);
-    return {sub, [&options] { return cmd_plan_collective(options); }};
+    return {sub, [sub, &options] {
+                options.given = given_options(*sub);
+                return cmd_plan_collective(options);
+            }};
 }
 
 Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
@@ -105,7 +126,10 @@ Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
     add_model(*sub, options.model);
     add_json(*sub, options.json);
     add_html(*sub, options.html);
-    return {sub, [&options] { return cmd_plan_compare(options); }};
+    return {sub, [sub, &options] {
+                options.given = given_options(*sub);
+                return cmd_plan_compare(options);
+            }};
 }
 
 Command add_validate(CLI::App& plan, PlanValidateOptions& options) {

@@ -26,14 +26,14 @@ TEST(FlowNetwork, AWayTakesTheLinksThatPacketsTake) {
     for (std::uint32_t to = 1; to < 32; to += 5) {
         ASSERT_TRUE(network.find_way(0, to, way));
         std::vector<std::uint64_t> before;
-        for (std::uint32_t port = 0; port < fabric.net().port_count(); ++port) {
-            before.push_back(fabric.net().counts(port).xmit_packets);
+        for (std::uint32_t port = 0; port < fabric.net().engine().plant().port_count(); ++port) {
+            before.push_back(fabric.net().engine().counts(port).xmit_packets);
         }
         send(fabric, 0, to, 4096);
         fabric.net().run();
         std::vector<std::uint32_t> used;
-        for (std::uint32_t port = 0; port < fabric.net().port_count(); ++port) {
-            if (fabric.net().counts(port).xmit_packets != before[port]) {
+        for (std::uint32_t port = 0; port < fabric.net().engine().plant().port_count(); ++port) {
+            if (fabric.net().engine().counts(port).xmit_packets != before[port]) {
                 used.push_back(port);
             }
         }

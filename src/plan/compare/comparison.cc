@@ -15,6 +15,7 @@
 #include "core/base/nearest.h"
 #include "core/topo/report.h"
 #include "plan/collective/collective_model.h"
+#include "plan/collective/evidence.h"
 #include "plan/units.h"
 
 namespace softib::plan {
@@ -103,6 +104,21 @@ std::expected<std::vector<double>, std::string> probe_variant(const Variant& var
     return values;
 }
 
+std::uint32_t domains_of(const Cluster& cluster) {
+    return cluster.gpus() / cluster.domain_gpus();
+}
+
+/// Adds what validates the times of one algorithm.
+void add_evidence(Comparison& result, const std::vector<Question>& questions) {
+    result.notes.push_back(show_evidence(questions));
+}
+
+void add_assumptions(Comparison& result, net::ModelKind model) {
+    for (std::string& assumption : assumptions_of(Stack::kNccl, model)) {
+        result.notes.push_back(std::move(assumption));
+    }
+}
+
 Comparison compare_variants(std::string title, std::string first_column,
                             const std::vector<Variant>& variants, const CompareRequest& request) {
     Comparison result{.title = std::move(title), .first_column = std::move(first_column)};
@@ -127,6 +143,15 @@ Comparison compare_variants(std::string title, std::string first_column,
         "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC; "
         "half to half: of each NIC, while every node sends to the one half of all nodes on",
         show_size(request.bytes), request.cluster.gpus(), request.cluster.name));
+    for (const Probe& probe : kProbes) {
+        if (probe.order == RankOrder::kTopology) {
+            add_evidence(result, {{.op = probe.op,
+                                   .algorithm = probe.algorithm,
+                                   .domains = domains_of(request.cluster),
+                                   .bytes = request.bytes}});
+        }
+    }
+    add_assumptions(result, request.model);
     result.notes.emplace_back(
         "M$ and kW: switches, NICs and cables, by ranges of low confidence; give your own with "
         "--prices");
@@ -336,6 +361,14 @@ Comparison compare_sharp(const CompareRequest& request) {
     }
     result.notes.push_back(
         fmt::format("{} GPUs of {}; a SAT for each rail", cluster.gpus(), cluster.name));
+    for (const Algorithm how : kHow) {
+        std::vector<Question> questions;
+        for (const std::uint64_t bytes : sizes) {
+            questions.push_back({.algorithm = how, .domains = domains_of(cluster), .bytes = bytes});
+        }
+        add_evidence(result, questions);
+    }
+    add_assumptions(result, request.model);
     return result;
 }
 
@@ -451,8 +484,8 @@ void add_rails(Comparison& result, const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
     CollectiveOptions options;
     options.model = request.model;
-    const auto model =
-        CollectiveModel::make(with_nodes(cluster, std::max(2U, cluster.nodes())), options);
+    const auto model = CollectiveModel::make(
+        with_nodes(cluster, std::max(2 * cluster.domain_nodes(), cluster.nodes())), options);
     if (!model) {
         result.rows.push_back({.name = cluster.name, .note = model.error()});
         return;
@@ -465,17 +498,19 @@ void add_rails(Comparison& result, const CompareRequest& request) {
         const auto us = (*model)->send_between_nodes(request.bytes, rails);
         if (us) {
             const double rate = static_cast<double>(request.bytes) / *us / 1e3;
-            row.values = {
-                *us / 1e6, rate,
-                rate * 1e9 /
-                    (rails * 64e12 /
-                     link::ps_per_block(cluster.fabric.spec.generation, topo::Width::k4x) *
-                     cluster.fabric.speed_factor)};
+            const double link_rate =
+                64e12 / link::ps_per_block(cluster.fabric.spec.generation, topo::Width::k4x);
+            row.values = {*us / 1e6, rate,
+                          rate * 1e9 / (rails * link_rate * cluster.fabric.speed_factor)};
         } else {
             row.note = us.error();
         }
         result.rows.push_back(std::move(row));
     }
+    result.notes.push_back(
+        fmt::format("between nodes 0 and {}, with nothing else on the network; nearest rows of "
+                    "docs/validation.md: B14, L2 (ib_write_bw between two hosts)",
+                    (*model)->far_node()));
 }
 
 }  // namespace

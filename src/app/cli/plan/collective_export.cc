@@ -82,7 +82,7 @@ int export_operation(std::span<const trace::Export> exports, const plan::Collect
                      Op op, plan::Algorithm algorithm, std::uint64_t bytes) {
     if (plan::row_of(algorithm).between == nullptr && model.layout().domains() > 1) {
         return fail(
-            fmt::format("{}: switches compute it, and ranks send each other nothing: "
+            fmt::format("--export {}: switches compute it, and ranks send each other nothing: "
                         "export --algorithms ring, for example",
                         to_string(algorithm)));
     }

@@ -12,11 +12,13 @@
 #include "app/cli/html_page.h"
 #include "app/cli/json_text.h"
 #include "app/cli/plan/collective_export.h"
+#include "app/cli/plan/idle_options.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/text_file.h"
 #include "app/fabric/term.h"
 #include "plan/collective/collective_model.h"
+#include "plan/collective/evidence.h"
 #include "plan/units.h"
 #include "spec/cluster/cluster_file.h"
 
@@ -119,8 +121,32 @@ plan::CollectiveOptions options_of(const PlanCollectiveOptions& options, plan::T
     return result;
 }
 
+/// What a report says beside its rows.
+struct Remarks {
+    std::vector<std::string> notes = {};        ///< Why an algorithm has no time.
+    std::vector<std::string> assumptions = {};  ///< The model, and what it assumes.
+    std::vector<std::string> evidence = {};     ///< What validates the rows, by algorithm.
+};
+
+Remarks remarks_on(const plan::CollectiveOptions& options, const plan::CollectiveModel& model,
+                   plan::Op op, const std::vector<TimedRow>& rows) {
+    Remarks remarks{.assumptions = plan::assumptions_of(options.stack, options.model)};
+    std::map<plan::Algorithm, std::vector<plan::Question>> questions;
+    for (const TimedRow& row : rows) {
+        questions[row.algorithm].push_back({.stack = options.stack,
+                                            .op = op,
+                                            .algorithm = row.algorithm,
+                                            .domains = model.layout().domains(),
+                                            .bytes = row.bytes});
+    }
+    for (const auto& [algorithm, asked] : questions) {
+        remarks.evidence.push_back(plan::show_evidence(asked));
+    }
+    return remarks;
+}
+
 Json rows_json(const PlanCollectiveOptions& options, const plan::CollectiveModel& model,
-               const std::vector<TimedRow>& rows, const std::vector<std::string>& notes) {
+               const std::vector<TimedRow>& rows, const Remarks& remarks) {
     Json list = Json::array();
     for (const TimedRow& row : rows) {
         const plan::Timing& timing = row.timing;
@@ -135,8 +161,14 @@ Json rows_json(const PlanCollectiveOptions& options, const plan::CollectiveModel
                         {"nvlink_us", timing.nvlink_us},
                         {"scaled", timing.scaled}});
     }
-    return {{"cluster", options.cluster}, {"op", options.op},        {"ranks", model.ranks()},
-            {"model", options.model},     {"rows", std::move(list)}, {"notes", notes}};
+    return {{"cluster", options.cluster},
+            {"op", options.op},
+            {"ranks", model.ranks()},
+            {"model", options.model},
+            {"rows", std::move(list)},
+            {"notes", remarks.notes},
+            {"assumptions", remarks.assumptions},
+            {"evidence", remarks.evidence}};
 }
 
 std::string rows_text(const std::vector<TimedRow>& rows) {
@@ -178,7 +210,7 @@ std::string size_table(const std::vector<TimedRow>& rows, const std::vector<Seri
 }
 
 std::string rows_html(const std::string& title, const std::vector<TimedRow>& rows,
-                      const std::vector<std::string>& notes) {
+                      const Remarks& remarks) {
     std::vector<Series> series;
     for (const TimedRow& row : rows) {
         const std::string name = plan::to_string(row.algorithm);
@@ -191,61 +223,136 @@ std::string rows_html(const std::string& title, const std::vector<TimedRow>& row
     std::string page = page_head(title) + "<h2>busbw by size, GB/s</h2>\n" +
                        line_plot(series, "GB/s") + size_table(rows, series, &plan::Timing::busbw) +
                        "<h2>Time by size, us</h2>\n" + size_table(rows, series, &plan::Timing::us);
-    for (const std::string& note : notes) {
-        page += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+    for (const auto* const lines : {&remarks.notes, &remarks.assumptions, &remarks.evidence}) {
+        for (const std::string& line : *lines) {
+            page += fmt::format("<p class=\"note\">{}</p>\n", escaped(line));
+        }
     }
     return page + kPageFoot;
 }
 
 int print_rows(const PlanCollectiveOptions& options, const plan::CollectiveModel& model,
-               const std::vector<TimedRow>& rows, const std::vector<std::string>& notes) {
+               const std::vector<TimedRow>& rows, const Remarks& remarks) {
     if (!options.html.empty()) {
         const int status = write_text(
             options.html,
             rows_html(fmt::format("{} on {} ({} GPUs)", options.op, options.cluster, model.ranks()),
-                      rows, notes));
+                      rows, remarks));
         if (status != 0 || options.html == "-") {
             return status;
         }
     }
     if (options.json) {
-        fmt::print("{}", json_text(rows_json(options, model, rows, notes)));
+        fmt::print("{}", json_text(rows_json(options, model, rows, remarks)));
         return 0;
     }
-    fmt::print("{} on {}, {} ranks\n\n{}", options.op, options.cluster, model.ranks(),
+    fmt::print("{} on {}, {} ranks\n\n{}\n", options.op, options.cluster, model.ranks(),
                rows_text(rows));
-    for (const std::string& message : notes) {
+    for (const auto* const lines : {&remarks.assumptions, &remarks.evidence}) {
+        for (const std::string& line : *lines) {
+            fmt::print("- {}\n", line);
+        }
+    }
+    for (const std::string& message : remarks.notes) {
         note(message);
     }
     return 0;
 }
 
-/// Times all sizes with all algorithms, or with the one that NCCL would choose if there are none.
-/// Adds to `notes` why an algorithm has no time.
-std::vector<TimedRow> time_rows(
-    plan::CollectiveModel& model, plan::Op op, const std::vector<std::uint64_t>& sizes,
-    const std::vector<plan::Algorithm>& algorithms, std::optional<plan::Protocol> protocol,
-    const std::function<void(std::size_t done, plan::Algorithm algorithm)>& show,
-    std::vector<std::string>& notes) {
+/// A size, and an algorithm that computes it.
+struct Pick {
+    std::uint64_t bytes = 0;
+    plan::Algorithm algorithm = plan::Algorithm::kRing;
+    std::optional<plan::Protocol> protocol = {};  ///< As NCCL would choose if unset.
+};
+
+/// Returns each size with each algorithm, or with the one that NCCL would choose if there are none.
+std::vector<Pick> pick(const plan::CollectiveModel& model, plan::Op op,
+                       const std::vector<std::uint64_t>& sizes,
+                       const std::vector<plan::Algorithm>& algorithms,
+                       std::optional<plan::Protocol> protocol) {
+    std::vector<Pick> picks;
+    for (const std::uint64_t bytes : sizes) {
+        if (algorithms.empty()) {
+            picks.push_back({bytes, model.choose(op, bytes, protocol).algorithm, protocol});
+        }
+        for (const plan::Algorithm algorithm : algorithms) {
+            picks.push_back({bytes, algorithm, protocol});
+        }
+    }
+    return picks;
+}
+
+/// Times what was picked. Adds to `notes` why an algorithm has no time.
+std::vector<TimedRow> time_rows(plan::CollectiveModel& model, plan::Op op,
+                                const std::vector<Pick>& picks,
+                                const std::function<void(std::size_t done, const Pick&)>& show,
+                                std::vector<std::string>& notes) {
     std::vector<TimedRow> rows;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const std::uint64_t bytes = sizes[i];
-        const std::vector<plan::Algorithm> one{model.choose(op, bytes).algorithm};
-        for (const plan::Algorithm algorithm : algorithms.empty() ? one : algorithms) {
-            show(i, algorithm);
-            const auto timing = model.time(op, algorithm, bytes, protocol);
-            if (timing) {
-                rows.push_back({bytes, algorithm, *timing});
-                continue;
-            }
-            const std::string note =
-                fmt::format("{}: {}", plan::to_string(algorithm), timing.error());
-            if (std::ranges::find(notes, note) == notes.end()) {
-                notes.push_back(note);
-            }
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+        const auto& [bytes, algorithm, protocol] = picks[i];
+        show(i, picks[i]);
+        const auto timing = model.time(op, algorithm, bytes, protocol);
+        if (timing) {
+            rows.push_back({bytes, algorithm, *timing});
+            continue;
+        }
+        const std::string note = fmt::format("{}: {}", plan::to_string(algorithm), timing.error());
+        if (std::ranges::find(notes, note) == notes.end()) {
+            notes.push_back(note);
         }
     }
     return rows;
+}
+
+std::vector<plan::Algorithm> algorithms_in(const std::vector<Pick>& picks) {
+    std::vector<plan::Algorithm> result;
+    for (const Pick& each : picks) {
+        result.push_back(each.algorithm);
+    }
+    return result;
+}
+
+/// What the command line asks for.
+struct Asked {
+    plan::Op op = plan::Op::kAllReduce;
+    std::vector<std::uint64_t> sizes = {};
+    std::vector<plan::Algorithm> algorithms = {};  ///< Empty: as NCCL would choose.
+    std::vector<trace::Export> exports = {};
+    plan::TimePs step = 0;
+    std::optional<plan::Protocol> protocol = {};
+};
+
+std::expected<Asked, std::string> read_asked(const PlanCollectiveOptions& options) {
+    const auto op = plan::parse_op(options.op);
+    auto sizes = read_sizes(options.sizes);
+    if (!op || !sizes) {
+        return std::unexpected(!op ? op.error() : sizes.error());
+    }
+    auto algorithms = read_algorithms(options.algorithms, *op);
+    if (!algorithms) {
+        return std::unexpected(algorithms.error());
+    }
+    auto exports = trace::read_exports(options.exports);
+    const auto step = plan::parse_time(options.step_time);
+    if (!exports || !step) {
+        return std::unexpected(!exports ? exports.error() : "--step-time: " + step.error());
+    }
+    if (const auto why = why_no_export(options); why && !exports->empty()) {
+        return std::unexpected(*why);
+    }
+    if (const auto idle = find_idle_option(options, *op)) {
+        return std::unexpected(*idle);
+    }
+    Asked asked{.op = *op,
+                .sizes = *std::move(sizes),
+                .algorithms = *std::move(algorithms),
+                .exports = *std::move(exports),
+                .step = *step};
+    if (!options.protocol.empty()) {
+        asked.protocol = *plan::parse_protocol(options.protocol);
+    }
+    return asked;
 }
 
 }  // namespace
@@ -261,31 +368,20 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (options.nodes != 0) {
         cluster = plan::with_nodes(*std::move(cluster), options.nodes);
     }
-    const auto op = plan::parse_op(options.op);
-    const auto sizes = read_sizes(options.sizes);
-    if (!op || !sizes) {
-        return misuse(!op ? op.error() : sizes.error());
+    auto asked = read_asked(options);
+    if (!asked) {
+        return misuse(asked.error());
     }
-    const auto algorithms = read_algorithms(options.algorithms, *op);
-    if (!algorithms) {
-        return misuse(algorithms.error());
-    }
-    const auto exports = trace::read_exports(options.exports);
-    const auto step = plan::parse_time(options.step_time);
-    if (!exports || !step) {
-        return misuse(!exports ? exports.error() : "--step-time: " + step.error());
-    }
-    if (const auto why = why_no_export(options); why && !exports->empty()) {
-        return misuse(*why);
-    }
-    std::optional<plan::Protocol> protocol;
-    if (!options.protocol.empty()) {
-        protocol = *plan::parse_protocol(options.protocol);
-    }
+    const auto& [op, sizes, algorithms, exports, step, protocol] = *asked;
+    const plan::CollectiveOptions wanted = options_of(options, step);
     Progress progress(fmt::format("{} on {}: routing", options.op, options.cluster));
-    const auto model = plan::CollectiveModel::make(*cluster, options_of(options, *step));
+    const auto model = plan::CollectiveModel::make(*cluster, wanted);
     if (!model) {
         return fail(model.error());
+    }
+    const std::vector<Pick> picks = pick(**model, op, sizes, algorithms, protocol);
+    if (const auto idle = find_idle_option(options, **model, algorithms_in(picks))) {
+        return misuse(*idle);
     }
     std::vector<std::string> notes;
     if (const auto& fault = (*model)->collnet_fault()) {
@@ -293,30 +389,33 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
             fmt::format("CollNet cannot start, and NCCL goes on without it: {}", *fault));
     }
     const std::vector<TimedRow> rows = time_rows(
-        **model, *op, *sizes, *algorithms, protocol,
-        [&](std::size_t done, plan::Algorithm algorithm) {
-            progress.bar(done, sizes->size(),
-                         fmt::format("sizes of {} on {}, {}", options.op, options.cluster,
-                                     plan::to_string(algorithm)));
+        **model, op, picks,
+        [&](std::size_t done, const Pick& each) {
+            progress.bar(done, picks.size(),
+                         fmt::format("times of {} on {}, {}", options.op, options.cluster,
+                                     plan::to_string(each.algorithm)));
         },
         notes);
     if (rows.empty()) {
-        return fail(notes.empty() ? "there is nothing to time" : notes.front());
+        return fail(fmt::format("--algorithms {} with --op {} and --stack {}: {}",
+                                options.algorithms, options.op, options.stack,
+                                notes.empty() ? "there is nothing to time" : notes.back()));
     }
     std::ranges::copy(plan::notes_of(*cluster), std::back_inserter(notes));
-    if (!exports->empty()) {
+    if (!exports.empty()) {
         if (rows.size() != 1) {
             return misuse(
                 "--export is for one size and one algorithm, as --sizes 64MiB "
                 "--algorithms ring");
         }
-        const int status =
-            export_operation(*exports, **model, *op, rows[0].algorithm, rows[0].bytes);
+        const int status = export_operation(exports, **model, op, rows[0].algorithm, rows[0].bytes);
         if (status != 0) {
             return status;
         }
     }
-    return print_rows(options, **model, rows, notes);
+    Remarks remarks = remarks_on(wanted, **model, op, rows);
+    remarks.notes = std::move(notes);
+    return print_rows(options, **model, rows, remarks);
 }
 
 }  // namespace softib::app

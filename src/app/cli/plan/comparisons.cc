@@ -9,6 +9,7 @@
 
 #include "app/cli/html_page.h"
 #include "app/cli/json_text.h"
+#include "app/cli/plan/idle_options.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/text_file.h"
@@ -124,6 +125,9 @@ Json comparison_json(const plan::Comparison& comparison) {
 }  // namespace
 
 int cmd_plan_compare(const PlanCompareOptions& options) {
+    if (const auto idle = find_idle_option(options)) {
+        return misuse(*idle);
+    }
     auto cluster = spec::find_cluster(options.cluster.empty() ? kCompareCluster : options.cluster);
     if (!cluster) {
         return fail(cluster.error());
@@ -138,10 +142,6 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
         request.bytes = kKvCacheBytes;
     }
     if (!options.prices.empty()) {
-        if (options.what == "kv-cache" || options.what == "sharp") {
-            return misuse(fmt::format(
-                "--prices: {} compares no costs; oversubscription and topology do", options.what));
-        }
         auto prices = spec::load_prices(options.prices);
         if (!prices) {
             return fail(prices.error());

@@ -37,6 +37,7 @@ struct PlanCollectiveOptions {
     std::vector<std::string> exports;  ///< FORMAT=FILE
     bool json = false;
     std::string html;
+    std::vector<std::string> given;  ///< Names of the options that were given.
 };
 int cmd_plan_collective(const PlanCollectiveOptions& options);
 
@@ -49,6 +50,7 @@ struct PlanCompareOptions {
     std::string prices;  ///< A file with prices; empty: the built-in ranges.
     bool json = false;
     std::string html;
+    std::vector<std::string> given;  ///< Names of the options that were given.
 };
 int cmd_plan_compare(const PlanCompareOptions& options);
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/plan/idle_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "plan/collective/algorithms.h"
+
+namespace softib::app {
+
+namespace {
+
+struct Rule {
+    const char* option;
+    bool acts;
+    std::string needs;
+};
+
+std::optional<std::string> first_idle(const std::vector<std::string>& given,
+                                      const std::vector<Rule>& rules) {
+    for (const Rule& rule : rules) {
+        if (!rule.acts && std::ranges::find(given, rule.option) != given.end()) {
+            return fmt::format("{} changes nothing here: it needs {}", rule.option, rule.needs);
+        }
+    }
+    return {};
+}
+
+/// Returns the names of the algorithms for which `has` is true: "ring, tree or pat".
+template <typename Has>
+std::string names_with(Has has) {
+    std::vector<const char*> names;
+    for (const plan::AlgorithmRow& row : plan::algorithm_rows()) {
+        if (has(row)) {
+            names.push_back(row.name);
+        }
+    }
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        text += fmt::format("{}{}", i == 0 ? "" : i + 1 < names.size() ? ", " : " or ", names[i]);
+    }
+    return text;
+}
+
+/// Returns the error that a page and JSON cannot both go to standard output.
+std::vector<Rule> output_rules(const std::string& html) {
+    return {{"--json", html != "-", "--html with the name of a file"}};
+}
+
+}  // namespace
+
+std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options, plan::Op op) {
+    const bool nccl = options.stack == "nccl";
+    const bool sums = plan::computes(plan::Algorithm::kSharp, op);
+    std::vector<Rule> rules = output_rules(options.html);
+    rules.insert(rules.end(),
+                 {{"--seed", options.order == "random", "--order random"},
+                  {"--step-time", !nccl, "--stack mpi"},
+                  {"--protocol", nccl, "--stack nccl"},
+                  {"--channels", nccl, "--stack nccl"},
+                  {"--rails-crossed", nccl, "--stack nccl"},
+                  {"--collnet", nccl && sums && options.algorithms == "nccl",
+                   "--algorithms nccl and an operation in which switches can aggregate"},
+                  {"--stack", nccl || options.algorithms != "nccl",
+                   "--algorithms, since NCCL does not choose for an MPI: all, or some of " +
+                       names_with([](const plan::AlgorithmRow& row) {
+                           return row.on_hosts != nullptr || row.hosts_aggregate;
+                       })}});
+    return first_idle(options.given, rules);
+}
+
+std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options,
+                                            const plan::CollectiveModel& model,
+                                            const std::vector<plan::Algorithm>& algorithms) {
+    const bool hosts = options.stack == "mpi";
+    const bool leaves = model.layout().domains() > 1;
+    const auto any = [&](auto has) {
+        return std::ranges::any_of(
+            algorithms, [&](plan::Algorithm algorithm) { return has(plan::row_of(algorithm)); });
+    };
+    const auto sends = [hosts](const plan::AlgorithmRow& row) {
+        return hosts ? row.on_hosts != nullptr : row.between != nullptr;
+    };
+    const auto has_channels = [](const plan::AlgorithmRow& row) { return row.has_channels; };
+    const auto has_protocols = [](const plan::AlgorithmRow& row) { return row.has_protocols; };
+    const bool messages = leaves && any(sends);
+    const std::string several =
+        "several NVLink domains and an algorithm whose messages cross the network, as " +
+        names_with(sends);
+    return first_idle(
+        options.given,
+        {{"--protocol", any(has_protocols) || options.protocol == "Simple",
+          "an algorithm with LL and LL128: " + names_with(has_protocols)},
+         {"--channels", leaves && any(has_channels),
+          "several NVLink domains and an algorithm with channels: " + names_with(has_channels)},
+         {"--order", messages && options.op != "all-to-all",
+          several + "; in an all-to-all every node sends to every other"},
+         {"--step-time", messages, several},
+         {"--rails-crossed", messages && model.layout().nics_per_domain() > 1,
+          several + ", and several NICs a domain"},
+         {"--model", messages, several}});
+}
+
+std::optional<std::string> find_idle_option(const PlanCompareOptions& options) {
+    const bool costs = options.what != "kv-cache" && options.what != "sharp";
+    std::vector<Rule> rules = output_rules(options.html);
+    rules.push_back({"--prices", costs, "a comparison of costs, as topology or oversubscription"});
+    return first_idle(options.given, rules);
+}
+
+}  // namespace softib::app

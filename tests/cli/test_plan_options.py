@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every option of softib plan collective and softib plan compare, as the parser lists them, in
+every kind of run: it changes what comes out, or it is refused by name."""
+
+import json
+import pathlib
+import unittest
+
+from cli_case import CliCase
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "plan"
+# Two leaves on each rail with few cables between them: it matters which nodes are neighbours.
+TAPERED = """base = "hgx-h200"
+nodes = 60
+[fabric]
+oversubscription = "7:1"
+"""
+TWO_LEAVES = ("--cluster", "{cluster}", "--sizes", "64M")
+
+COLLECTIVES = {
+    "NCCL's choice": TWO_LEAVES,
+    "one domain": ("--cluster", "hgx-h200:1", "--sizes", "64M"),
+    "a ring": (*TWO_LEAVES, "--algorithms", "ring"),
+    "NVLSTree": (*TWO_LEAVES, "--algorithms", "nvls-tree"),
+    "SHARP": (*TWO_LEAVES, "--algorithms", "sharp"),
+    "a broadcast": (*TWO_LEAVES, "--op", "broadcast"),
+    "an all-to-all": (*TWO_LEAVES, "--op", "all-to-all"),
+    "an MPI": (*TWO_LEAVES, "--stack", "mpi", "--algorithms", "ring"),
+    "an MPI with SHARP": (*TWO_LEAVES, "--stack", "mpi", "--algorithms", "sharp"),
+}
+# Values of each option, of which one must act or all must be refused; None: a flag.
+COLLECTIVE_VALUES = {
+    "--cluster": ["hgx-b200:3"], "--nodes": ["36"], "--op": ["all-gather", "all-to-all"],
+    "--sizes": ["64K"], "--algorithms": ["hierarchical", "tree", "ring"],
+    "--protocol": ["LL"], "--collnet": None, "--channels": ["4"], "--order": ["random"],
+    "--rails-crossed": None, "--seed": ["7"], "--model": ["packet"], "--stack": ["mpi", "nccl"],
+    "--step-time": ["1us"], "--export": ["csv={file}"], "--json": None, "--html": ["{file}"],
+}
+DEFAULTS = {"--stack": "nccl"}
+COMPARISONS = ("oversubscription", "topology", "generation", "link-layer", "sharp", "failed-spine",
+               "kv-cache")
+SMALL = ("--cluster", "hgx-h200:4", "--size", "1MB")
+COMPARE_VALUES = {
+    "--cluster": ["hgx-b200:2"], "--nodes": ["3", "8"], "--size": ["2MB"],
+    "--prices": ["{prices}"], "--model": ["packet"], "--json": None, "--html": ["{file}"],
+}
+
+
+class PlanOptions(CliCase):
+    def options_of(self, *names):
+        at = json.loads(self.ok("help", "--json"))
+        for name in names:
+            at = next(each for each in at["commands"] if each["name"] == name)
+        return [option["names"] for option in at["options"] if "--help" not in option["names"]]
+
+    def outcome(self, words, file):
+        """Returns what a run prints and writes."""
+        pathlib.Path(file).unlink(missing_ok=True)
+        done = self.softib(*words)
+        written = pathlib.Path(file).read_text() if pathlib.Path(file).exists() else None
+        return done.returncode, done.stdout, done.stderr, written
+
+    def setUp(self):
+        super().setUp()
+        self.cluster = str(pathlib.Path(self.scratch, "tapered.toml"))
+        pathlib.Path(self.cluster).write_text(TAPERED)
+
+    def words(self, words):
+        return [word.format(cluster=self.cluster) for word in words]
+
+    def check_option(self, words, plain, option, value, file):
+        """Returns whether the option acts; fails if it is refused without its name."""
+        given = [option] if value is None else [option, value.format(
+            file=file, prices=EXAMPLES / "prices.toml")]
+        # What is given twice is refused by the parser; the kind's own value goes.
+        base = list(words)
+        own = base[base.index(option) + 1] if option in base[:-1] else DEFAULTS.get(option)
+        if value is not None and value == own:
+            return None
+        if option in base:
+            at = base.index(option)
+            del base[at:at + len(given)]
+        status, out, err, written = self.outcome([*base, *given], file)
+        if status == 0:
+            return (out, written) != (plain[1], plain[3])
+        self.assertIn(option, err.replace("CollNet", "--collnet"))
+        self.assertEqual((out, written), ("", None))
+        return None
+
+    def check(self, kinds, names, values):
+        file = str(pathlib.Path(self.scratch, "out"))
+        pairs = 0
+        for kind, words in kinds.items():
+            plain = self.outcome(words, file)
+            self.assertEqual(plain[0], 0, (kind, plain[2]))
+            for option in names:
+                known = next((name for name in option if name in values), None)
+                self.assertIsNotNone(known, f"{option[-1]} needs a value in this test")
+                with self.subTest(kind=kind, option=known):
+                    pairs += 1
+                    said = [self.check_option(words, plain, known, value, file)
+                            for value in values[known] or [None]]
+                    self.assertTrue(True in said or False not in said,
+                                    f"{known} is accepted and changes nothing")
+        return pairs
+
+    def test_every_option_of_a_collective_acts_or_is_refused(self):
+        kinds = {name: ("plan", "collective", *self.words(words))
+                 for name, words in COLLECTIVES.items()}
+        names = self.options_of("plan", "collective")
+        self.assertEqual(self.check(kinds, names, COLLECTIVE_VALUES), len(kinds) * len(names))
+
+    def test_every_option_of_a_comparison_acts_or_is_refused(self):
+        kinds = {name: ("plan", "compare", name, *SMALL) for name in COMPARISONS}
+        names = self.options_of("plan", "compare")
+        self.assertEqual(self.check(kinds, names, COMPARE_VALUES), len(kinds) * len(names))
+
+    def test_what_is_refused_says_what_would_act(self):
+        for words, message in (
+                (("--seed", "3"), "--seed changes nothing here: it needs --order random"),
+                (("--algorithms", "sharp", "--channels", "4"),
+                 "it needs several NVLink domains and an algorithm with channels: ring, tree"),
+                (("--algorithms", "nvls-tree", "--protocol", "LL"),
+                 "it needs an algorithm with LL and LL128: ring, tree, recursive or hierarchical"),
+                (("--stack", "mpi"), "it needs --algorithms, since NCCL does not choose"),
+                (("--html", "-", "--json"), "--json changes nothing here: it needs --html with")):
+            with self.subTest(words):
+                self.assertIn(message,
+                              self.refused("plan", "collective", *self.words(TWO_LEAVES),
+                                           *words, status=2))
+
+    def test_every_report_says_what_it_is_worth(self):
+        ring = ("plan", "collective", "--cluster", "hgx-b200:4", "--sizes", "1G")
+        page = pathlib.Path(self.scratch, "page.html")
+        for text in (self.ok(*ring, "--algorithms", "ring"),
+                     json.dumps(self.json(*ring, "--algorithms", "ring", "--html", str(page))),
+                     page.read_text()):
+            self.assertIn("model flow: max-min fair rates", text)
+            self.assertIn("nearest rows of docs/validation.md: C1b", text)
+        self.assertEqual(self.json(*ring, "--op", "all-gather", "--algorithms", "recursive")
+                         ["evidence"],
+                         ["all-gather by recursive: no published measurement validates it"])
+        said = self.json("plan", "compare", "topology", *SMALL)["notes"]
+        self.assertTrue(any("nearest rows of docs/validation.md" in note for note in said))
+        self.assertTrue(any("no published measurement validates it" in note for note in said))
+        self.assertTrue(any("model flow" in note for note in said))
+
+
+if __name__ == "__main__":
+    unittest.main()
