@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/topo/spec.h"
 #include "measure.h"
 #include "net/flow/flow_model.h"
 #include "net/flow/flow_simulation.h"

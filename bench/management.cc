@@ -19,9 +19,10 @@
 #include "core/agent/from_fabric.h"
 #include "core/base/prng.h"
 #include "core/sm/service/subnet_service.h"
-#include "core/topo/fabric.h"
-#include "core/wire/path_record.h"
-#include "core/wire/sa.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
+#include "core/wire/sa/path_record.h"
+#include "core/wire/sa/sa.h"
 
 namespace {
 

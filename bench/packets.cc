@@ -19,7 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 #include "measure.h"
 #include "net/sim/simulation.h"
 

@@ -23,7 +23,8 @@
 #include <vector>
 
 #include "core/routing/engine.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 #include "measure.h"
 #include "net/sim/fabric.h"
 #include "net/sim/partition.h"

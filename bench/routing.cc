@@ -26,8 +26,9 @@
 #include "core/base/prng.h"
 #include "core/routing/engine.h"
 #include "core/routing/verifier.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "core/topo/netlist.h"
+#include "core/topo/spec.h"
 #include "measure.h"
 
 namespace {

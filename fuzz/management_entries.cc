@@ -10,8 +10,8 @@
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/sa/test_subnet.h"
 #include "core/topo/netlist.h"
-#include "core/wire/sa.h"
-#include "core/wire/smp.h"
+#include "core/wire/sa/sa.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::fuzz {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/sharp/aggregation_node.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::fuzz {
 

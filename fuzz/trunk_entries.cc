@@ -8,7 +8,7 @@
 
 #include "core/trunk/items.h"
 #include "core/trunk/session.h"
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::fuzz {
 

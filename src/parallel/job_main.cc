@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "core/topo/spec.h"
 #include "parallel/job.h"
 #include "parallel/test_cases.h"
 

@@ -14,6 +14,7 @@
 
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
+#include "core/topo/spec.h"
 #include "net/sim/failures.h"
 #include "net/sim/test_simulation.h"
 #include "parallel/threads.h"

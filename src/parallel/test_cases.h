@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/topo/spec.h"
 #include "net/sim/fabric.h"
 #include "net/sim/partition.h"
 #include "net/tests/test_scale_hosts.h"

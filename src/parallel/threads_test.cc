@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/topo/spec.h"
 #include "parallel/test_cases.h"
 
 namespace softib::parallel {

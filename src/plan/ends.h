@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/model.h"
 
 namespace softib::plan {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/model.h"
 #include "plan/congestion.h"
 #include "plan/distribution.h"

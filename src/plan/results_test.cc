@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/topo/spec.h"
 #include "net/sim/simulation.h"
 #include "plan/route_loads.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/sim/failures.h"
 #include "plan/congestion.h"
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/topo/spec.h"
 #include "plan/ends.h"
 
 namespace softib::plan {

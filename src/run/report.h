@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "plan/player.h"
 #include "plan/results.h"
 

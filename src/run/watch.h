@@ -5,7 +5,7 @@
 #include <expected>
 #include <string>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/model.h"
 
 namespace softib::run {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "core/topo/spec.h"
 #include "spec/fabric_name.h"
 
 namespace softib::spec {

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "core/hca/qp_attr.h"
-#include "core/wire/roce.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::spec {
 

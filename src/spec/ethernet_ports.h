@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::spec {
 

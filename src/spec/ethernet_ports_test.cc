@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/wire/roce.h"
+#include "core/topo/spec.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::spec {
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/topo/netlist.h"
+#include "core/topo/spec.h"
 #include "core/topo/trunk.h"
 #include "spec/key_rule.h"
 #include "spec/trunks.h"

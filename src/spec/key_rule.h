@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/topo/spec.h"
 #include "spec/description.h"
 #include "spec/value.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/topo/spec.h"
 #include "core/topo/subnets.h"
 #include "core/topo/topology.h"
 #include "spec/fabric_name.h"

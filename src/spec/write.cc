@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "core/topo/spec.h"
 #include "spec/description.h"
 
 namespace softib::spec {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/wire/notice.h"
+#include "core/wire/mad/notice.h"
 
 namespace softib::telemetry {
 

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/wire/rmpp.h"
+#include "core/wire/mad/rmpp.h"
 
 namespace softib::umad {
 

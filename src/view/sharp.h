@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::view {
 

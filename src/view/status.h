@@ -12,7 +12,7 @@
 #include "core/base/ids.h"
 #include "core/base/port_state.h"
 #include "core/counters/port_counters.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "runtime/shm/arena.h"
 #include "view/checks.h"
 #include "view/health.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "runtime/shm/arena.h"
 
 namespace softib::view {

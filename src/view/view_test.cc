@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include "core/topo/spec.h"
 #include "view/json.h"
 #include "view/sharp.h"
 

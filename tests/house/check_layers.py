@@ -6,28 +6,41 @@ import sys
 from pathlib import Path
 
 # Folder -> folders it may include from (besides itself). The longest matching prefix counts.
-CORE = ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch",
-        "core/hca", "core/mad", "core/agent", "core/cm", "core/router", "core/routing",
-        "core/sharp", "core/sharp/manager", "core/sm", "core/trunk"]
 ALLOWED = {
     "core/base": [],
-    "core/wire": ["core/base"],
-    "core/counters": ["core/base", "core/wire"],
+    # The list of all formats, for tests and fuzzers; then formats by who reads them.
+    "core/wire": ["core/base", "core/wire/format", "core/wire/packet", "core/wire/mad",
+                  "core/wire/sm", "core/wire/sa", "core/wire/pm", "core/wire/cm", "core/wire/cc",
+                  "core/wire/sharp"],
+    "core/wire/format": ["core/base"],
+    "core/wire/packet": ["core/base", "core/wire/format"],
+    "core/wire/mad": ["core/base", "core/wire/format"],
+    "core/wire/sm": ["core/base", "core/wire/format", "core/wire/mad"],
+    "core/wire/sa": ["core/base", "core/wire/format", "core/wire/mad", "core/wire/sm"],
+    "core/wire/pm": ["core/base", "core/wire/format", "core/wire/mad"],
+    "core/wire/cm": ["core/base", "core/wire/format", "core/wire/mad"],
+    "core/wire/cc": ["core/base", "core/wire/format", "core/wire/mad"],
+    "core/wire/sharp": ["core/base", "core/wire/format", "core/wire/mad"],
+    "core/counters": ["core/wire/pm"],
     "core/topo": ["core/base"],
     "core/link": ["core/base", "core/topo"],
     "core/switch": ["core/base"],
     "core/router": ["core/base"],
-    "core/hca": ["core/base", "core/wire"],
-    "core/mad": ["core/base", "core/wire"],
-    "core/agent": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
-                   "core/switch", "core/mad", "core/sharp"],
+    "core/hca": ["core/base", "core/wire/packet"],
+    "core/mad": ["core/base", "core/wire/format", "core/wire/mad", "core/wire/sm", "core/wire/sa"],
+    "core/agent": ["core/base", "core/wire/format", "core/wire/packet", "core/wire/mad",
+                   "core/wire/sm", "core/wire/pm", "core/wire/cc", "core/wire/sharp",
+                   "core/counters", "core/topo", "core/link", "core/switch", "core/mad",
+                   "core/sharp"],
     # Aggregation nodes, and the manager that gives jobs trees of them.
-    "core/sharp": ["core/base", "core/wire"],
-    "core/sharp/manager": ["core/base", "core/wire", "core/mad", "core/routing", "core/sharp"],
-    "core/cm": ["core/base", "core/wire", "core/mad"],
-    "core/trunk": ["core/base", "core/wire"],
+    "core/sharp": ["core/base", "core/wire/mad", "core/wire/sharp"],
+    "core/sharp/manager": ["core/base", "core/wire/mad", "core/wire/sa", "core/wire/sharp",
+                           "core/topo", "core/mad", "core/sharp", "core/routing"],
+    "core/cm": ["core/base", "core/wire/format", "core/wire/sa", "core/wire/cm", "core/mad"],
+    "core/trunk": ["core/base", "core/wire/format"],
     "core/routing": ["core/base", "core/topo"],
-    "core/sm": ["core/base", "core/wire", "core/topo", "core/mad", "core/routing"],
+    "core/sm": ["core/base", "core/wire/format", "core/wire/mad", "core/wire/sm", "core/wire/sa",
+                "core/topo", "core/mad", "core/routing"],
     # The interface of all models of a fabric. All of net is as pure as the core.
     "net": ["core/link"],
     # A whole fabric that moves packets: what it is made of, the engine, its ends, its managers, all
@@ -35,94 +48,93 @@ ALLOWED = {
     "net/plant": ["core/base", "core/counters", "core/topo", "core/link", "core/switch"],
     "net/engine": ["core/base", "core/counters", "core/topo", "core/link", "core/switch",
                    "core/router", "net/plant"],
-    "net/hosts": ["core/base", "core/wire", "core/link", "core/hca", "net", "net/plant",
+    "net/hosts": ["core/base", "core/wire/packet", "core/link", "core/hca", "net", "net/plant",
                   "net/engine"],
-    "net/manage": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/agent",
-                   "core/routing", "core/sm", "net/plant", "net/engine"],
+    "net/manage": ["core/base", "core/wire/format", "core/wire/mad", "core/wire/sm", "core/wire/cc",
+                   "core/topo", "core/link", "core/switch", "core/agent", "core/routing", "core/sm",
+                   "net/plant", "net/engine"],
     "net/sim": ["core/base", "core/topo", "core/router", "core/routing", "core/sm", "net",
                 "net/plant", "net/engine", "net/hosts", "net/manage"],
-    "net/tests": ["core/base", "core/wire", "core/link", "core/hca", "core/agent", "core/routing",
-                  "net/plant", "net/engine", "net/hosts", "net/manage", "net/sim"],
+    "net/tests": ["core/base", "core/wire/format", "core/wire/packet", "core/wire/pm",
+                  "core/wire/cc", "core/topo", "core/link", "core/agent", "core/routing",
+                  "net/engine", "net/hosts", "net/manage", "net/sim"],
     # Rates instead of packets.
-    "net/flow": ["core/base", "core/link", "net", "net/plant", "net/engine", "net/sim",
+    "net/flow": ["core/base", "core/topo", "core/link", "net", "net/plant", "net/engine", "net/sim",
                  "net/tests"],
     # SHARP in it, and its time.
-    "net/sharp": ["core/base", "core/wire", "core/link", "core/hca", "core/mad", "core/sharp",
-                  "core/sharp/manager", "core/routing", "core/topo", "net/plant", "net/engine",
+    "net/sharp": ["core/base", "core/wire/packet", "core/wire/sharp", "core/topo", "core/link",
+                  "core/hca", "core/mad", "core/sharp", "core/sharp/manager", "net/plant",
                   "net/hosts", "net/sim"],
-    "parallel": ["core/base", "core/topo", "net", "net/sim", "net/tests"],
+    "parallel": ["core/base", "core/topo", "net/sim", "net/tests"],
     # Traffic, results and what follows from them; as pure as the core.
-    "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing",
-             "core/sharp/manager", "net", "net/plant", "net/sim", "net/flow"],
-    "spec/cluster": ["core/base", "core/topo", "plan", "spec", "spec/scenario"],
+    "plan": ["core/base", "core/topo", "core/link", "core/sharp/manager", "net", "net/plant",
+             "net/sim", "net/flow"],
+    "spec/cluster": ["core/base", "core/topo", "plan", "spec/scenario", "spec"],
     "spec/model": ["core/base", "plan"],
     # gzip's format, for the server and for traces.
     "zip": [],
     "spec/trace": ["core/base", "plan", "zip"],
-    "spec/scenario": ["core/base", "core/topo", "core/link", "core/hca", "net", "net/sim",
-                      "net/flow", "plan", "spec"],
-    "spec/train": ["core/base", "plan", "spec", "spec/cluster", "spec/model", "spec/scenario"],
+    "spec/scenario": ["core/link", "core/hca", "net", "net/sim", "net/flow", "plan", "spec"],
+    "spec/train": ["core/base", "plan", "spec/cluster", "spec/model", "spec/scenario", "spec"],
     # Answers of the planner, computed and as JSON.
     "answer": ["core/base", "parallel", "plan", "spec/train"],
-    "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
+    "spec": ["core/base", "core/wire/packet", "core/topo", "core/hca", "core/routing", "core/sm"],
     # Runs of the simulator, for commands and libraries.
-    "run": ["answer", "core/base", "core/topo", "core/hca", "net", "net/sim", "net/sharp",
-            "parallel", "plan", "spec", "spec/scenario"],
+    "run": ["core/topo", "net", "net/sim", "net/sharp", "parallel", "plan", "spec/scenario",
+            "answer", "spec"],
     # What processes share; what runs in programs; what runs in the daemon. The last two do not
     # include each other.
-    "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
-                    "core/switch", "core/hca", "core/cm", "core/routing"],
-    "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
+    "runtime/shm": ["core/base", "core/counters", "core/switch", "core/hca", "core/cm",
+                    "core/routing"],
+    "runtime/direct": ["core/base", "core/hca", "runtime/shm"],
     # The memory of SHARP groups, between the daemon that makes it and the members that share it.
-    "runtime/sharp": ["core/base", "core/wire", "core/hca", "core/sharp", "runtime/shm"],
-    "runtime/daemon": CORE + ["spec", "runtime/shm", "runtime/sharp"],
-    "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link",
-                        "core/hca", "core/agent", "core/sharp", "core/trunk", "net/engine",
-                        "net/hosts", "net/manage", "net/sharp", "spec", "runtime/shm",
-                        "runtime/sharp", "runtime/direct", "runtime/daemon"],
+    "runtime/sharp": ["core/wire/mad", "core/hca", "core/sharp", "runtime/shm"],
+    "runtime/daemon": ["core/base", "core/wire/packet", "core/wire/mad", "core/wire/sm",
+                       "core/wire/sa", "core/wire/sharp", "core/counters", "core/topo", "core/hca",
+                       "core/mad", "core/agent", "core/sharp", "core/sharp/manager", "core/cm",
+                       "core/trunk", "core/sm", "spec", "runtime/shm", "runtime/sharp"],
+    "runtime/carrier": ["core/base", "core/wire/packet", "core/wire/mad", "core/counters",
+                        "core/topo", "core/link", "core/hca", "core/agent", "core/sharp",
+                        "core/trunk", "net/engine", "net/hosts", "net/manage", "net/sharp", "spec",
+                        "runtime/shm", "runtime/direct", "runtime/sharp", "runtime/daemon"],
     # Snapshots of a running fabric, for commands and the server.
     "view": ["core/base", "core/counters", "core/topo", "core/routing", "runtime/shm"],
     # A client of libibumad; a fabric over time; HTTP for it.
-    "umad": ["core/base", "core/wire", "core/mad"],
-    "telemetry": ["core/base", "core/wire", "core/counters", "core/topo", "runtime/shm", "view"],
-    "telemetry/mad": ["core/base", "core/wire", "core/counters", "core/topo", "core/mad",
-                      "core/agent", "core/sm", "telemetry", "umad"],
-    "telemetry/export": ["core/base", "core/counters", "core/topo", "telemetry"],
-    "telemetry/store": ["core/base", "core/counters", "core/topo", "telemetry"],
+    "umad": ["core/base", "core/wire/mad", "core/mad"],
+    "telemetry": ["core/base", "core/wire/mad", "core/counters", "core/topo", "runtime/shm",
+                  "view"],
+    "telemetry/mad": ["core/wire/mad", "core/wire/sm", "core/wire/pm", "core/topo", "core/mad",
+                      "core/agent", "core/sm", "umad", "telemetry"],
+    "telemetry/export": ["telemetry"],
+    "telemetry/store": ["telemetry"],
     "page": [],
-    "server": ["core/base", "core/counters", "core/topo", "core/sm", "page", "runtime/shm", "view",
-               "telemetry", "telemetry/export", "telemetry/store", "zip"],
-    "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
-    "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
-    "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
-    "abi/planner": ["answer", "core/base", "core/topo", "net", "plan", "run", "spec",
-                    "spec/scenario"],
+    "server": ["core/base", "core/topo", "core/sm", "zip", "runtime/shm", "view", "telemetry",
+               "telemetry/export", "telemetry/store", "page"],
+    "abi/verbs": ["core/topo", "runtime/shm", "runtime/direct"],
+    "abi/rdmacm": ["core/base", "core/wire/format", "core/wire/sa", "core/wire/cm", "core/cm",
+                   "runtime/shm"],
+    "abi/umad": ["core/wire/mad", "core/topo", "runtime/shm"],
+    "abi/planner": ["plan", "spec/scenario", "answer", "run"],
     "abi/sharp": ["core/base", "core/sharp", "runtime/shm", "runtime/direct", "runtime/sharp"],
-    "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
+    "abi/sysfs": ["runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "abi/nccl": [],
     # The command, the programs that it starts, and what both need of a fabric. The first two do not
     # include each other.
-    "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm",
-                   "runtime/daemon"],
-    "app/cli": ["answer", "core/base", "core/cm", "core/topo", "core/routing", "core/sm",
-                "core/hca", "net", "net/sim", "net/sharp", "parallel", "plan", "run", "spec",
-                "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "spec/train",
-                "telemetry", "view", "runtime/shm",
-                "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
-    "app/cli/sweep": ["core/base", "plan", "run", "spec/scenario", "app/fabric", "app/cli"],
-    "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm",
-                     "runtime/daemon", "runtime/carrier", "app/fabric", "server", "telemetry",
-                     "telemetry/export", "telemetry/mad", "telemetry/store"],
-    "app/programs/port_program.cc": ["app/programs/port_program.h", "umad"],
-    "app/programs/port_program.h": ["core/base", "umad"],
-    "app/programs/softib_am.cc": ["core/base", "core/wire", "core/mad", "core/sharp",
-                                  "core/sharp/manager", "umad", "app/programs/port_program.h"],
-    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm",
-                                  "umad", "app/programs/port_program.h"],
+    "app/fabric": ["core/cm", "spec", "runtime/shm", "runtime/daemon", "view"],
+    "app/cli": ["core/base", "core/topo", "core/cm", "core/routing", "net", "parallel", "plan",
+                "spec/cluster", "spec/trace", "spec/scenario", "spec/train", "answer", "spec",
+                "run", "runtime/shm", "runtime/direct", "view", "telemetry", "app/fabric"],
+    "app/programs": ["core/topo", "spec", "runtime/daemon", "runtime/carrier", "telemetry",
+                     "telemetry/mad", "telemetry/export", "telemetry/store", "server",
+                     "app/fabric"],
+    "app/programs/port_program.cc": ["app/programs/port_program.h"],
+    "app/programs/port_program.h": ["umad"],
+    "app/programs/softib_am.cc": ["core/sharp/manager", "umad", "app/programs/port_program.h"],
+    "app/programs/softib_sm.cc": ["core/routing", "core/sm", "umad", "app/programs/port_program.h"],
 }
 
-APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/port_program.cc",
+APP = ["app/fabric", "app/cli", "app/programs", "app/programs/port_program.cc",
        "app/programs/softib_am.cc", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + [
@@ -141,7 +153,7 @@ RESTRICTED = {
     r"^httplib\.h|^openssl/": ["server"],
     r"^zlib\.h": ["zip"],
     r"^CLI/": ["app/cli"],
-    r"^sqlite3\.h": ["app/cli/sweep", "telemetry/store"],
+    r"^sqlite3\.h": ["app/cli", "telemetry/store"],
     r"^spdlog/": ["app/programs", "runtime/daemon"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "abi/nccl", "umad"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
@@ -160,8 +172,28 @@ def layer_of(path):
     return max(matches, key=len) if matches else None
 
 
-def check(source_root):
+def cycles():
+    """One complaint for each cycle of layers that a depth-first walk closes."""
     complaints = []
+    done = set()
+
+    def visit(layer, path):
+        if layer in path:
+            cycle = path[path.index(layer):] + [layer]
+            complaints.append(f"layers in a cycle: {' > '.join(cycle)}")
+        elif layer not in done:
+            for other in ALLOWED[layer]:
+                visit(other, path + [layer])
+            done.add(layer)
+
+    for layer in ALLOWED:
+        visit(layer, [])
+    return complaints
+
+
+def check(source_root):
+    complaints = cycles()
+    used = set()
     for path in sorted(source_root.rglob("*")):
         if path.suffix not in (".h", ".cc", ".c"):
             continue
@@ -180,7 +212,8 @@ def check(source_root):
                 other = layer_of(target)
                 if other is None:
                     complaints.append(f"{where}: \"{target}\" is not a path from src/")
-                elif other != layer and other not in ALLOWED[layer]:
+                used.add((layer, other))
+                if other is not None and other != layer and other not in ALLOWED[layer]:
                     complaints.append(f"{where}: {layer} must not include {other} ({target})")
             else:
                 for pattern, layers in RESTRICTED.items():
@@ -188,6 +221,10 @@ def check(source_root):
                             and not name.endswith("_test.cc")):
                         complaints.append(
                             f"{where}: <{target}> belongs in {', '.join(layers)} only")
+    for layer, others in ALLOWED.items():
+        for other in others:
+            if (layer, other) not in used:
+                complaints.append(f"{layer} may include {other}, but does not: take that away")
     return complaints
 
 

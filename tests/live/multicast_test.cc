@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "core/wire/mc_member_record.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/mc_member_record.h"
+#include "core/wire/sa/sa.h"
 #include "verbs_rig.h"
 
 namespace softib::test {

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
-#include "core/wire/sharp_data_header.h"
+#include "core/wire/sharp/sharp_data_header.h"
 #include "runtime/sharp/group_memory.h"
 #include "runtime/shm/program_place.h"
 #include "runtime/shm/rpc.h"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/wire/sharp_performance_counters.h"
+#include "core/wire/sharp/sharp_performance_counters.h"
 
 namespace softib::test {
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How our subnet manager lets switches choose among ports, and what switches do with it.
-#include "core/wire/adaptive_routing.h"
-#include "core/wire/linear_forwarding_table.h"
+#include "core/topo/spec.h"
+#include "core/wire/sm/adaptive_routing.h"
+#include "core/wire/sm/linear_forwarding_table.h"
 #include "rig.h"
 
 namespace softib::sm {

@@ -19,6 +19,7 @@
 #include "core/sharp/manager/job_desk.h"
 #include "core/sharp/manager/manager_service.h"
 #include "core/sm/service/subnet_service.h"
+#include "core/topo/spec.h"
 
 namespace softib::sharp {
 

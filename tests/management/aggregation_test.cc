@@ -7,6 +7,7 @@
 
 #include "aggregation_rig.h"
 #include "core/base/prng.h"
+#include "core/topo/spec.h"
 
 namespace softib::sharp {
 namespace {

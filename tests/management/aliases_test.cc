@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Alias GUIDs: the port has the alias GUIDs that the SA gave it.
-#include "core/wire/guid_info.h"
-#include "core/wire/guid_info_record.h"
-#include "core/wire/path_record.h"
+#include "core/wire/sa/guid_info_record.h"
+#include "core/wire/sa/path_record.h"
+#include "core/wire/sm/guid_info.h"
 #include "rig.h"
 
 namespace softib::sm {

@@ -7,6 +7,7 @@
 
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
+#include "core/topo/spec.h"
 #include "rig.h"
 
 namespace softib::sm {

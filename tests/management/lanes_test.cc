@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The tables of virtual lanes that the subnet manager writes, as the nodes hold them.
-#include "core/wire/sl_to_vl_mapping_table.h"
+#include "core/wire/sm/sl_to_vl_mapping_table.h"
 #include "rig.h"
 
 namespace softib::sm {

@@ -7,9 +7,9 @@
 
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
-#include "core/wire/sa.h"
-#include "core/wire/sharp_am_key_info.h"
-#include "core/wire/sharp_qp_allocation.h"
+#include "core/wire/sa/sa.h"
+#include "core/wire/sharp/sharp_am_key_info.h"
+#include "core/wire/sharp/sharp_qp_allocation.h"
 #include "node_state.h"
 #include "plane.h"
 

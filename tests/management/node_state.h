@@ -14,9 +14,9 @@
 #include <tuple>
 
 #include "core/agent/mesh.h"
-#include "core/wire/cc.h"
-#include "core/wire/congestion_key_info.h"
-#include "core/wire/smp.h"
+#include "core/wire/cc/cc.h"
+#include "core/wire/cc/congestion_key_info.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::sm {
 

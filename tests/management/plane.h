@@ -11,6 +11,7 @@
 #include "core/agent/from_fabric.h"
 #include "core/mad/rmpp_endpoint.h"
 #include "core/sm/service/subnet_service.h"
+#include "core/topo/spec.h"
 #include "rig.h"
 
 namespace softib::sm {

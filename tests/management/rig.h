@@ -14,7 +14,8 @@
 
 #include "core/agent/from_fabric.h"
 #include "core/sm/service/subnet_service.h"
-#include "core/wire/sa.h"
+#include "core/topo/spec.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sm {
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/routing/verifier.h"
+#include "core/topo/spec.h"
 #include "runtime/daemon/builder.h"
 #include "runtime/daemon/management.h"
 #include "runtime/shm/test_arena.h"

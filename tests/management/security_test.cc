@@ -3,10 +3,10 @@
 // attempts are counted and reported to the subnet manager.
 #include <vector>
 
-#include "core/wire/linear_forwarding_table.h"
-#include "core/wire/node_description.h"
-#include "core/wire/pm.h"
-#include "core/wire/port_counters.h"
+#include "core/wire/pm/pm.h"
+#include "core/wire/pm/port_counters.h"
+#include "core/wire/sm/linear_forwarding_table.h"
+#include "core/wire/sm/node_description.h"
 #include "node_state.h"
 #include "rig.h"
 

@@ -3,8 +3,8 @@
 // managers stands by.
 #include <string_view>
 
-#include "core/wire/mc_member_record.h"
-#include "core/wire/service_record.h"
+#include "core/wire/sa/mc_member_record.h"
+#include "core/wire/sa/service_record.h"
 #include "rig.h"
 
 namespace softib::sm {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/topo/spec.h"
 #include "net/sim/simulation.h"
 #include "plan/results.h"
 

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "core/base/prng.h"
-#include "core/wire/bytes.h"
-#include "core/wire/layout.h"
-#include "core/wire/packet.h"
-#include "core/wire/test_bytes.h"
+#include "core/wire/format/bytes.h"
+#include "core/wire/format/layout.h"
+#include "core/wire/format/test_bytes.h"
+#include "core/wire/packet/packet.h"
 
 namespace softib::wire {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "core/wire/roce.h"
+#include "core/wire/packet/roce.h"
 #include "samples.h"
 
 namespace softib::wire {

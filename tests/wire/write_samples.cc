@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 
-#include "core/wire/bytes.h"
-#include "core/wire/cc.h"
-#include "core/wire/cm.h"
+#include "core/wire/cc/cc.h"
+#include "core/wire/cm/cm.h"
+#include "core/wire/format/bytes.h"
 #include "core/wire/formats.h"
-#include "core/wire/packet.h"
-#include "core/wire/pm.h"
-#include "core/wire/smp.h"
+#include "core/wire/packet/packet.h"
+#include "core/wire/pm/pm.h"
+#include "core/wire/sm/smp.h"
 #include "samples.h"
 
 namespace softib::wire {

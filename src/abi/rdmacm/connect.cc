@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "abi/rdmacm/id.h"
-#include "core/wire/cm_rej.h"
+#include "core/wire/cm/cm_rej.h"
 
 namespace softib::abi::rdmacm {
 

@@ -7,8 +7,8 @@
 
 #include <cstring>
 
-#include "core/wire/layout.h"
-#include "core/wire/path_record.h"
+#include "core/wire/format/layout.h"
+#include "core/wire/sa/path_record.h"
 
 namespace softib::abi::rdmacm {
 

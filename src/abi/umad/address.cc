@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "abi/umad/fabric.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 #include "runtime/shm/rpc.h"
 
 namespace softib::abi::umad {

@@ -12,6 +12,7 @@
 #include "app/fabric/observe.h"
 #include "app/fabric/telemetry_program.h"
 #include "app/fabric/term.h"
+#include "core/topo/spec.h"
 
 namespace softib::app {
 

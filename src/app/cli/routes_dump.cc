@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "core/routing/route_walk.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "view/names.h"
 
 namespace softib::app {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/fabric/fabric_dir.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "runtime/carrier/carrier.h"
 
 namespace softib::app {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/mad/directed_route.h"
-#include "core/wire/sharp.h"
-#include "core/wire/smp.h"
+#include "core/wire/sharp/sharp.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::agent {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/wire/pm.h"
-#include "core/wire/smp.h"
+#include "core/wire/pm/pm.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::agent {
 namespace {

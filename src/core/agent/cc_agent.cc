@@ -5,10 +5,10 @@
 
 #include "core/base/time_units.h"
 #include "core/mad/response_time.h"
-#include "core/wire/class_port_info.h"
-#include "core/wire/congestion_info.h"
-#include "core/wire/congestion_log.h"
-#include "core/wire/timestamp.h"
+#include "core/wire/cc/congestion_info.h"
+#include "core/wire/cc/congestion_log.h"
+#include "core/wire/format/timestamp.h"
+#include "core/wire/mad/class_port_info.h"
 
 namespace softib::agent {
 

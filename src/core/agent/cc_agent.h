@@ -10,13 +10,13 @@
 #include <span>
 #include <vector>
 
-#include "core/wire/ca_congestion_setting.h"
-#include "core/wire/cc.h"
-#include "core/wire/congestion_control_table.h"
-#include "core/wire/congestion_key_info.h"
-#include "core/wire/mad.h"
-#include "core/wire/switch_congestion_setting.h"
-#include "core/wire/switch_port_congestion_setting.h"
+#include "core/wire/cc/ca_congestion_setting.h"
+#include "core/wire/cc/cc.h"
+#include "core/wire/cc/congestion_control_table.h"
+#include "core/wire/cc/congestion_key_info.h"
+#include "core/wire/cc/switch_congestion_setting.h"
+#include "core/wire/cc/switch_port_congestion_setting.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::agent {
 

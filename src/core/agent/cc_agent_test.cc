@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/wire/class_port_info.h"
-#include "core/wire/congestion_info.h"
-#include "core/wire/congestion_log.h"
-#include "core/wire/timestamp.h"
+#include "core/wire/cc/congestion_info.h"
+#include "core/wire/cc/congestion_log.h"
+#include "core/wire/format/timestamp.h"
+#include "core/wire/mad/class_port_info.h"
 
 namespace softib::agent {
 namespace {

@@ -5,7 +5,7 @@
 // without LIDs and routes, and with ports in Init.
 
 #include "core/agent/mesh.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::agent {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/agent/end.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::agent {
 

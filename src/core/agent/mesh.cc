@@ -6,7 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/switch/forward.h"
-#include "core/wire/link.h"
+#include "core/wire/packet/link.h"
 
 namespace softib::agent {
 

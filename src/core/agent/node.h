@@ -26,13 +26,13 @@
 #include "core/switch/adaptive_table.h"
 #include "core/switch/forward.h"
 #include "core/switch/lifetime.h"
-#include "core/wire/adaptive_routing.h"
-#include "core/wire/node_info.h"
-#include "core/wire/notice.h"
-#include "core/wire/p_key_table.h"
-#include "core/wire/port_info.h"
-#include "core/wire/smp.h"
-#include "core/wire/switch_info.h"
+#include "core/wire/mad/notice.h"
+#include "core/wire/sm/adaptive_routing.h"
+#include "core/wire/sm/node_info.h"
+#include "core/wire/sm/p_key_table.h"
+#include "core/wire/sm/port_info.h"
+#include "core/wire/sm/smp.h"
+#include "core/wire/sm/switch_info.h"
 
 namespace softib::agent {
 

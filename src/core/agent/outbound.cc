@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::agent {
 

@@ -14,10 +14,10 @@
 #include "core/agent/node.h"
 #include "core/counters/lane_counts.h"
 #include "core/counters/port_counters.h"
-#include "core/wire/mad.h"
-#include "core/wire/pm.h"
-#include "core/wire/port_samples_control.h"
-#include "core/wire/sharp_performance_counters.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/pm/pm.h"
+#include "core/wire/pm/port_samples_control.h"
+#include "core/wire/sharp/sharp_performance_counters.h"
 
 namespace softib::agent {
 

@@ -2,12 +2,12 @@
 // The counters that a port has for each lane or service level. All these attributes have the same
 // layout: an array of counters, and a bit of CounterSelect for each.
 #include "core/agent/pma_request.h"
-#include "core/wire/port_data_sl.h"
-#include "core/wire/port_sl_rcv_becn.h"
-#include "core/wire/port_sl_rcv_fecn.h"
-#include "core/wire/port_vl_xmit_time_cong.h"
-#include "core/wire/port_vl_xmit_wait_counters.h"
-#include "core/wire/sw_port_vl_congestion.h"
+#include "core/wire/pm/port_data_sl.h"
+#include "core/wire/pm/port_sl_rcv_becn.h"
+#include "core/wire/pm/port_sl_rcv_fecn.h"
+#include "core/wire/pm/port_vl_xmit_time_cong.h"
+#include "core/wire/pm/port_vl_xmit_wait_counters.h"
+#include "core/wire/pm/sw_port_vl_congestion.h"
 
 namespace softib::agent {
 

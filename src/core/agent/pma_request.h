@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/agent/pma.h"
-#include "core/wire/pm.h"
+#include "core/wire/pm/pm.h"
 
 namespace softib::agent {
 

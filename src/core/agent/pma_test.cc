@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/wire/port_samples_result.h"
+#include "core/wire/pm/port_samples_result.h"
 
 namespace softib::agent {
 namespace {

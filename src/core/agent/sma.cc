@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "core/agent/node.h"
-#include "core/wire/guid_info.h"
-#include "core/wire/led_info.h"
-#include "core/wire/linear_forwarding_table.h"
-#include "core/wire/mlnx_extended_port_info.h"
-#include "core/wire/multicast_forwarding_table.h"
-#include "core/wire/node_description.h"
-#include "core/wire/p_key_table.h"
-#include "core/wire/port_info_extended.h"
-#include "core/wire/sl_to_vl_mapping_table.h"
-#include "core/wire/vl_arbitration_table.h"
+#include "core/wire/sm/guid_info.h"
+#include "core/wire/sm/led_info.h"
+#include "core/wire/sm/linear_forwarding_table.h"
+#include "core/wire/sm/mlnx_extended_port_info.h"
+#include "core/wire/sm/multicast_forwarding_table.h"
+#include "core/wire/sm/node_description.h"
+#include "core/wire/sm/p_key_table.h"
+#include "core/wire/sm/port_info_extended.h"
+#include "core/wire/sm/sl_to_vl_mapping_table.h"
+#include "core/wire/sm/vl_arbitration_table.h"
 
 namespace softib::agent {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Adaptive routing of a switch, by a vendor's attributes (core/wire/adaptive_routing.h). There is
-// one group table, and the common ARLinearForwardingTable, whose default ports are also the entries
-// of the switch's linear forwarding table. A switch with private tables has two more
+// Adaptive routing of a switch, by a vendor's attributes (core/wire/sm/adaptive_routing.h). There
+// is one group table, and the common ARLinearForwardingTable, whose default ports are also the
+// entries of the switch's linear forwarding table. A switch with private tables has two more
 // ARLinearForwardingTables, which give packets from some in ports other sets of ports to choose
 // from. Packets that may not choose are forwarded by the linear forwarding table.
 #include <algorithm>

@@ -5,6 +5,7 @@
 
 #include "core/agent/from_fabric.h"
 #include "core/agent/outbound.h"
+#include "core/topo/spec.h"
 #include "core/topo/trunk.h"
 
 namespace softib::agent {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::cm {
 

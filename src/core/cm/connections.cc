@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/wire/cm_drep.h"
-#include "core/wire/cm_dreq.h"
-#include "core/wire/cm_rtu.h"
+#include "core/wire/cm/cm_drep.h"
+#include "core/wire/cm/cm_dreq.h"
+#include "core/wire/cm/cm_rtu.h"
 
 namespace softib::cm {
 

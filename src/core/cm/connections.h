@@ -22,10 +22,10 @@
 #include "core/cm/deadlines.h"
 #include "core/cm/route.h"
 #include "core/mad/packet.h"
-#include "core/wire/cm_mra.h"
-#include "core/wire/cm_rej.h"
-#include "core/wire/cm_rep.h"
-#include "core/wire/cm_req.h"
+#include "core/wire/cm/cm_mra.h"
+#include "core/wire/cm/cm_rej.h"
+#include "core/wire/cm/cm_rep.h"
+#include "core/wire/cm/cm_req.h"
 
 namespace softib::cm {
 

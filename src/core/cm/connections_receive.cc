@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "core/cm/connections.h"
-#include "core/wire/cm_apr.h"
-#include "core/wire/cm_drep.h"
-#include "core/wire/cm_dreq.h"
-#include "core/wire/cm_lap.h"
-#include "core/wire/cm_rtu.h"
+#include "core/wire/cm/cm_apr.h"
+#include "core/wire/cm/cm_drep.h"
+#include "core/wire/cm/cm_dreq.h"
+#include "core/wire/cm/cm_lap.h"
+#include "core/wire/cm/cm_rtu.h"
 
 namespace softib::cm {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "core/cm/test_pair.h"
-#include "core/wire/cm_apr.h"
-#include "core/wire/cm_lap.h"
+#include "core/wire/cm/cm_apr.h"
+#include "core/wire/cm/cm_lap.h"
 
 namespace softib::cm {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "core/cm/commands.h"
 #include "core/mad/packet.h"
-#include "core/wire/cm.h"
-#include "core/wire/layout.h"
-#include "core/wire/path_record.h"
+#include "core/wire/cm/cm.h"
+#include "core/wire/format/layout.h"
+#include "core/wire/sa/path_record.h"
 
 namespace softib::cm {
 

@@ -14,9 +14,9 @@
 #include "core/cm/route.h"
 #include "core/cm/surroundings.h"
 #include "core/mad/packet.h"
-#include "core/wire/mc_member_record.h"
-#include "core/wire/path_record.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/mc_member_record.h"
+#include "core/wire/sa/path_record.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::cm {
 

@@ -14,8 +14,8 @@
 #include "core/cm/deadlines.h"
 #include "core/cm/route.h"
 #include "core/mad/packet.h"
-#include "core/wire/cm_sidr_rep.h"
-#include "core/wire/cm_sidr_req.h"
+#include "core/wire/cm/cm_sidr_rep.h"
+#include "core/wire/cm/cm_sidr_req.h"
 
 namespace softib::cm {
 

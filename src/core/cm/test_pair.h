@@ -16,7 +16,7 @@
 #include "core/base/time_units.h"
 #include "core/cm/address.h"
 #include "core/cm/host.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::cm {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/wire/pm.h"
+#include "core/wire/pm/pm.h"
 
 namespace softib::counters {
 

@@ -18,8 +18,8 @@
 #include "core/hca/payload.h"
 #include "core/hca/qp_attr.h"
 #include "core/hca/receive_queue.h"
-#include "core/wire/packet.h"
-#include "core/wire/roce.h"
+#include "core/wire/packet/packet.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::hca {
 

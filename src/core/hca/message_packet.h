@@ -4,7 +4,7 @@
 // The packets of a SEND or RDMA WRITE, as both ends see them (IBA vol. 1, 9.4).
 
 #include "core/hca/send_queue.h"
-#include "core/wire/packet.h"
+#include "core/wire/packet/packet.h"
 
 namespace softib::hca {
 

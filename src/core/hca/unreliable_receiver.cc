@@ -2,7 +2,7 @@
 #include "core/hca/unreliable_receiver.h"
 
 #include "core/hca/send_queue.h"
-#include "core/wire/roce.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::hca {
 

@@ -2,7 +2,7 @@
 #include "core/mad/directed_route.h"
 
 #include "core/base/ids.h"
-#include "core/wire/smp.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::mad {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::mad {
 

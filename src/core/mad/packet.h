@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "core/base/ids.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::mad {
 

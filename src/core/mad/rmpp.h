@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "core/wire/mad.h"
-#include "core/wire/rmpp.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/mad/rmpp.h"
 
 namespace softib::mad {
 

@@ -10,7 +10,7 @@
 #include "core/base/test_effort.h"
 #include "core/mad/rmpp_endpoint.h"
 #include "core/mad/test_rmpp.h"
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::mad {
 

@@ -8,7 +8,7 @@
 
 #include "core/mad/rmpp_endpoint.h"
 #include "core/mad/test_rmpp.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::mad {
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/wire/mad.h"
-#include "core/wire/rmpp.h"
-#include "core/wire/sa.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/mad/rmpp.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::mad {
 

@@ -5,6 +5,7 @@
 
 #include "core/routing/groups.h"
 #include "core/routing/test_graphs.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "core/routing/test_graphs.h"
 #include "core/topo/netlist.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/base/check.h"
 #include "core/routing/graph.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::routing {
 

@@ -6,6 +6,7 @@
 
 #include "core/routing/sssp.h"
 #include "core/routing/test_graphs.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

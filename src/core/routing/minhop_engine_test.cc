@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/routing/test_graphs.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

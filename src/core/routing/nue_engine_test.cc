@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/routing/test_graphs.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

@@ -17,7 +17,8 @@
 #include "core/routing/graph.h"
 #include "core/routing/tables.h"
 #include "core/routing/verifier.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 

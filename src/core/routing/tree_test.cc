@@ -9,6 +9,7 @@
 #include "core/routing/columns.h"
 #include "core/routing/numbering.h"
 #include "core/routing/test_graphs.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "core/routing/test_graphs.h"
 #include "core/routing/tree.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

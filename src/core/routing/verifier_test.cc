@@ -10,6 +10,7 @@
 
 #include "core/routing/permutations.h"
 #include "core/routing/test_graphs.h"
+#include "core/topo/spec.h"
 
 namespace softib::routing {
 namespace {

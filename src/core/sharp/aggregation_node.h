@@ -27,7 +27,7 @@
 
 #include "core/sharp/aggregation_tables.h"
 #include "core/sharp/types.h"
-#include "core/wire/sharp_data_header.h"
+#include "core/wire/sharp/sharp_data_header.h"
 
 namespace softib::sharp {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/wire/class_port_info.h"
-#include "core/wire/mad.h"
-#include "core/wire/sharp_am_key_info.h"
+#include "core/wire/mad/class_port_info.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/sharp/sharp_am_key_info.h"
 
 namespace softib::sharp {
 

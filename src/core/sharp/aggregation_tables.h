@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/wire/sharp_an_info.h"
-#include "core/wire/sharp_group_join.h"
-#include "core/wire/sharp_performance_counters.h"
-#include "core/wire/sharp_qp_allocation.h"
-#include "core/wire/sharp_qpc_config.h"
-#include "core/wire/sharp_quota_config.h"
-#include "core/wire/sharp_resource_cleanup.h"
-#include "core/wire/sharp_tree_config.h"
+#include "core/wire/sharp/sharp_an_info.h"
+#include "core/wire/sharp/sharp_group_join.h"
+#include "core/wire/sharp/sharp_performance_counters.h"
+#include "core/wire/sharp/sharp_qp_allocation.h"
+#include "core/wire/sharp/sharp_qpc_config.h"
+#include "core/wire/sharp/sharp_quota_config.h"
+#include "core/wire/sharp/sharp_resource_cleanup.h"
+#include "core/wire/sharp/sharp_tree_config.h"
 
 namespace softib::sharp {
 

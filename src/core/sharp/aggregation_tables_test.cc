@@ -10,7 +10,7 @@
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
 #include "core/sharp/test_tables.h"
-#include "core/wire/sharp_am_key_info.h"
+#include "core/wire/sharp/sharp_am_key_info.h"
 
 namespace softib::sharp {
 namespace {

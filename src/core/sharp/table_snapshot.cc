@@ -2,7 +2,7 @@
 // The tables of an aggregation node as a list of requests. The process that moves packets makes its
 // copy of the daemon's tables from them.
 #include "core/sharp/aggregation_tables.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::sharp {
 

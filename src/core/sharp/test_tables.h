@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/sharp/aggregation_tables.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::sharp {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Adaptive routing: writes the sets of equally good ports that the routing engine found into the
-// switches that can choose among them (core/wire/adaptive_routing.h). A switch turns its adaptive
-// routing off when a block of its LinearForwardingTable is written, so this phase comes after those
-// tables and turns it on again.
+// switches that can choose among them (core/wire/sm/adaptive_routing.h). A switch turns its
+// adaptive routing off when a block of its LinearForwardingTable is written, so this phase comes
+// after those tables and turns it on again.
 #include <algorithm>
 
 #include "core/sm/adaptive_tables.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 // The tables that a manager writes into a switch with adaptive routing
-// (core/wire/adaptive_routing.h): the sets of ports that a routing engine found, and the set of
+// (core/wire/sm/adaptive_routing.h): the sets of ports that a routing engine found, and the set of
 // each LID. If the engine found longer ways too (routing::LongWays), packets that come from hosts
 // and packets that come from switches near by have forwarding tables of their own, and each group
 // has two sets: the ports to prefer, and the ports of longer ways.
@@ -13,7 +13,7 @@
 #include "core/routing/graph.h"
 #include "core/routing/tables.h"
 #include "core/sm/smp_client.h"
-#include "core/wire/adaptive_routing.h"
+#include "core/wire/sm/adaptive_routing.h"
 
 namespace softib::sm {
 

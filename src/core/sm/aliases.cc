@@ -5,7 +5,7 @@
 
 #include "core/sm/manager.h"
 #include "core/sm/set_request.h"
-#include "core/wire/guid_info.h"
+#include "core/wire/sm/guid_info.h"
 
 namespace softib::sm {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/sm/host_order.h"
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::sm {
 

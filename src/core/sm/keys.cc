@@ -7,7 +7,7 @@
 
 #include "core/sm/manager.h"
 #include "core/sm/set_request.h"
-#include "core/wire/p_key_table.h"
+#include "core/wire/sm/p_key_table.h"
 
 namespace softib::sm {
 

@@ -9,7 +9,7 @@
 
 #include "core/sm/qos.h"
 #include "core/sm/smp_client.h"
-#include "core/wire/port_info.h"
+#include "core/wire/sm/port_info.h"
 
 namespace softib::sm {
 

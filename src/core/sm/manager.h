@@ -28,8 +28,8 @@
 #include "core/sm/qos.h"
 #include "core/sm/smp_client.h"
 #include "core/sm/subnet.h"
-#include "core/wire/notice.h"
-#include "core/wire/sm_info.h"
+#include "core/wire/mad/notice.h"
+#include "core/wire/sm/sm_info.h"
 
 namespace softib::sm {
 

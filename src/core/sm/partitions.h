@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/wire/node_info.h"
+#include "core/wire/sm/node_info.h"
 
 namespace softib::sm {
 

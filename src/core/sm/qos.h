@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/wire/sl_to_vl_mapping_table.h"
-#include "core/wire/vl_arbitration_table.h"
+#include "core/wire/sm/sl_to_vl_mapping_table.h"
+#include "core/wire/sm/vl_arbitration_table.h"
 
 namespace softib::sm {
 

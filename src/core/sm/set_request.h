@@ -4,8 +4,8 @@
 // Makes a SubnSet() of one attribute as a request of the manager.
 
 #include "core/sm/smp_client.h"
-#include "core/wire/layout.h"
-#include "core/wire/port_info.h"
+#include "core/wire/format/layout.h"
+#include "core/wire/sm/port_info.h"
 
 namespace softib::sm {
 

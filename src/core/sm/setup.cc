@@ -7,8 +7,8 @@
 #include "core/sm/lane_requests.h"
 #include "core/sm/manager.h"
 #include "core/sm/set_request.h"
-#include "core/wire/linear_forwarding_table.h"
-#include "core/wire/multicast_forwarding_table.h"
+#include "core/wire/sm/linear_forwarding_table.h"
+#include "core/wire/sm/multicast_forwarding_table.h"
 
 namespace softib::sm {
 

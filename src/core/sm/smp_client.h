@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/sm/subnet.h"
-#include "core/wire/mad.h"
-#include "core/wire/smp.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::sm {
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/wire/adaptive_routing.h"
-#include "core/wire/node_info.h"
-#include "core/wire/port_info.h"
-#include "core/wire/sl_to_vl_mapping_table.h"
-#include "core/wire/switch_info.h"
-#include "core/wire/vl_arbitration_table.h"
+#include "core/wire/sm/adaptive_routing.h"
+#include "core/wire/sm/node_info.h"
+#include "core/wire/sm/port_info.h"
+#include "core/wire/sm/sl_to_vl_mapping_table.h"
+#include "core/wire/sm/switch_info.h"
+#include "core/wire/sm/vl_arbitration_table.h"
 
 namespace softib::sm {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/sm/manager.h"
-#include "core/wire/p_key_table.h"
+#include "core/wire/sm/p_key_table.h"
 
 namespace softib::sm {
 

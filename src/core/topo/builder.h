@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 

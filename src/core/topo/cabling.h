@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo {
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/spec.h"
 #include "core/topo/topology.h"
 
 namespace softib::topo {
@@ -94,6 +97,30 @@ std::expected<void, Error> check_foreign_fields(const Spec& spec) {
 }
 
 }  // namespace
+
+std::optional<Taper> parse_taper(const std::string& text) {
+    constexpr std::uint32_t kMax = 254;
+    const char* const end = text.data() + text.size();
+    Taper taper;
+    const auto down = std::from_chars(text.data(), end, taper.down);
+    if (down.ec != std::errc{}) {
+        return std::nullopt;
+    }
+    const char* stop = down.ptr;
+    if (stop != end && *stop == ':') {
+        const auto up = std::from_chars(stop + 1, end, taper.up);
+        if (up.ec != std::errc{}) {
+            return std::nullopt;
+        }
+        stop = up.ptr;
+    }
+    const bool fits = taper.up >= 1 && taper.down >= taper.up && taper.down <= kMax;
+    return stop == end && fits ? std::optional(taper) : std::nullopt;
+}
+
+std::string to_string(const Taper& taper) {
+    return fmt::format("{}:{}", taper.down, taper.up);
+}
 
 std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches) {
     const std::uint64_t hcas = std::uint64_t{spec.hosts} * spec.hcas_per_host;

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/topo/builder.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 #include "core/topo/test_fabric.h"
 
 namespace softib::topo {

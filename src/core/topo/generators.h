@@ -8,7 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/topo/generators.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "core/topo/builder.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 

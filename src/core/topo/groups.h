@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/topo/builder.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo {
 

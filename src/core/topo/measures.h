@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo {
 

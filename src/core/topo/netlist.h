@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <variant>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo::netlist {
 

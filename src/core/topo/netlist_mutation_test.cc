@@ -11,6 +11,7 @@
 #include "core/base/test_effort.h"
 #include "core/topo/netlist.h"
 #include "core/topo/netlist_samples.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 namespace {

@@ -4,7 +4,7 @@
 // Names for the nodes of a dump that people can type, made from the node descriptions. Internal to
 // this folder.
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo {
 

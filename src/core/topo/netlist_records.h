@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "core/topo/netlist_lines.h"
 
 namespace softib::topo::netlist {

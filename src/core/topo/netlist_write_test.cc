@@ -8,6 +8,7 @@
 
 #include "core/topo/netlist.h"
 #include "core/topo/netlist_samples.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 namespace {

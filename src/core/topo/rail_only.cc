@@ -6,6 +6,7 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/spec.h"
 #include "core/topo/topology.h"
 #include "core/topo/tree_plan.h"
 

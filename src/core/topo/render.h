@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo {
 

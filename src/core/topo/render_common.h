@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "core/topo/topology.h"
 
 namespace softib::topo {

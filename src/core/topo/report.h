@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/topo/cabling.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "core/topo/measures.h"
 
 namespace softib::topo {

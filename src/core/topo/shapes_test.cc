@@ -8,9 +8,10 @@
 #include <set>
 #include <string>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "core/topo/render.h"
 #include "core/topo/report.h"
+#include "core/topo/spec.h"
 #include "core/topo/test_fabric.h"
 #include "core/topo/topology.h"
 

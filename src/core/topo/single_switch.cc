@@ -3,6 +3,7 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/spec.h"
 #include "core/topo/topology.h"
 
 namespace softib::topo {

@@ -11,6 +11,7 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/spec.h"
 #include "core/topo/trunk.h"
 
 namespace softib::topo {

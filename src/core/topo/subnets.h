@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::topo {
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/topo/report.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 namespace {

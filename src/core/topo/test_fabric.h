@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 

@@ -10,7 +10,8 @@
 #include <span>
 #include <string>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 
 namespace softib::topo {
 

@@ -8,6 +8,7 @@
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
 #include "core/topo/grid.h"
+#include "core/topo/spec.h"
 #include "core/topo/topology.h"
 
 namespace softib::topo {

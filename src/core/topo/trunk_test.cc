@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/topo/spec.h"
+
 namespace softib::topo {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::trunk {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::trunk {
 

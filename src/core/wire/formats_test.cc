@@ -8,7 +8,7 @@
 
 #include "core/base/prng.h"
 #include "core/wire/any_format.h"
-#include "core/wire/test_bytes.h"
+#include "core/wire/format/test_bytes.h"
 
 namespace softib::wire {
 

@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "core/wire/cm_rep.h"
-#include "core/wire/cm_req.h"
-#include "core/wire/multi_path_record.h"
-#include "core/wire/node_info.h"
-#include "core/wire/notice.h"
-#include "core/wire/path_record.h"
-#include "core/wire/port_counters.h"
-#include "core/wire/port_counters_extended.h"
-#include "core/wire/port_info.h"
-#include "core/wire/rmpp.h"
-#include "core/wire/smp.h"
-#include "core/wire/switch_info.h"
-#include "core/wire/vl_arbitration_table.h"
+#include "core/wire/cm/cm_rep.h"
+#include "core/wire/cm/cm_req.h"
+#include "core/wire/mad/notice.h"
+#include "core/wire/mad/rmpp.h"
+#include "core/wire/pm/port_counters.h"
+#include "core/wire/pm/port_counters_extended.h"
+#include "core/wire/sa/multi_path_record.h"
+#include "core/wire/sa/path_record.h"
+#include "core/wire/sm/node_info.h"
+#include "core/wire/sm/port_info.h"
+#include "core/wire/sm/smp.h"
+#include "core/wire/sm/switch_info.h"
+#include "core/wire/sm/vl_arbitration_table.h"
 
 namespace softib::wire {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/wire/layout.h"
+#include "core/wire/format/layout.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "core/wire/guid_info_record.h"
-#include "core/wire/node_record.h"
-#include "core/wire/path_record.h"
-#include "core/wire/service_record.h"
+#include "core/wire/sa/guid_info_record.h"
+#include "core/wire/sa/node_record.h"
+#include "core/wire/sa/path_record.h"
+#include "core/wire/sa/service_record.h"
 
 namespace softib::wire {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "core/base/prng.h"
-#include "core/wire/mad.h"
-#include "core/wire/mc_member_record.h"
-#include "core/wire/sa.h"
-#include "core/wire/smp.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/sa/mc_member_record.h"
+#include "core/wire/sa/sa.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::wire {
 

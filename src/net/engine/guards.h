@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/link/arbiter.h"
 #include "core/switch/forward.h"
 #include "net/plant/packet.h"
 

@@ -13,7 +13,7 @@
 
 #include "core/base/ids.h"
 #include "core/router/router.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/plant/units.h"
 
 namespace softib::net {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/base/prng.h"
+#include "core/topo/spec.h"
 #include "net/tests/test_fabrics.h"
 
 namespace softib::net::flow {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/prng.h"
+#include "core/topo/spec.h"
 #include "net/sim/test_simulation.h"
 
 namespace softib::net::flow {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
-#include "core/wire/arrival.h"
+#include "core/wire/packet/arrival.h"
 
 namespace softib::net {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "net/manage/arbitration.h"
 
-#include "core/wire/vl_arbitration_table.h"
+#include "core/wire/sm/vl_arbitration_table.h"
 
 namespace softib::net {
 

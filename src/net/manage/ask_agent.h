@@ -10,8 +10,8 @@
 #include "core/agent/node.h"
 #include "core/base/check.h"
 #include "core/sm/smp_client.h"
-#include "core/wire/mad.h"
-#include "core/wire/smp.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/sm/smp.h"
 
 namespace softib::net {
 

@@ -8,7 +8,7 @@
 #include "core/agent/from_fabric.h"
 #include "core/agent/node.h"
 #include "core/base/check.h"
-#include "core/wire/cc.h"
+#include "core/wire/cc/cc.h"
 
 namespace softib::net {
 

@@ -11,8 +11,8 @@
 #include "core/agent/cc_agent.h"
 #include "core/link/injection.h"
 #include "core/switch/congestion.h"
-#include "core/topo/fabric.h"
-#include "core/wire/mad.h"
+#include "core/topo/graph.h"
+#include "core/wire/mad/mad.h"
 #include "net/plant/plant.h"
 
 namespace softib::net {

@@ -9,8 +9,8 @@
 #include "core/agent/from_fabric.h"
 #include "core/sm/lane_requests.h"
 #include "core/sm/set_request.h"
-#include "core/wire/layout.h"
-#include "core/wire/port_info.h"
+#include "core/wire/format/layout.h"
+#include "core/wire/sm/port_info.h"
 #include "net/manage/arbitration.h"
 #include "net/manage/ask_agent.h"
 

@@ -10,7 +10,7 @@
 
 #include "core/agent/node.h"
 #include "core/sm/qos.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/engine/engine.h"
 
 namespace softib::net {

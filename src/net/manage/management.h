@@ -17,7 +17,7 @@
 #include "core/agent/pma.h"
 #include "core/link/injection.h"
 #include "core/sm/service/subnet_service.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/engine/network.h"
 
 namespace softib::net {

@@ -6,7 +6,7 @@
 // overrides.
 
 #include "core/link/rate.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 
 namespace softib::net {
 

@@ -24,7 +24,7 @@
 #include "core/switch/congestion.h"
 #include "core/switch/forward.h"
 #include "core/switch/lifetime.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/plant/fetch.h"
 #include "net/plant/lane.h"
 #include "net/plant/pages.h"

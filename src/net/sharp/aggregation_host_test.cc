@@ -13,7 +13,7 @@
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
 #include "core/sharp/test_tables.h"
-#include "core/wire/opcode.h"
+#include "core/wire/packet/opcode.h"
 
 namespace softib::net {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/link/rate.h"
+#include "core/topo/spec.h"
 
 namespace softib::net {
 namespace {

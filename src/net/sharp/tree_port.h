@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/hca/hca.h"
-#include "core/wire/sharp_qpc_config.h"
+#include "core/wire/sharp/sharp_qpc_config.h"
 
 namespace softib::net {
 

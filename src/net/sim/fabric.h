@@ -14,7 +14,7 @@
 
 #include "core/base/check.h"
 #include "core/routing/engine.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/engine/network.h"
 #include "net/sim/failures.h"
 #include "net/sim/routes.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/model.h"
 
 namespace softib::net {

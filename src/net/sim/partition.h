@@ -19,7 +19,7 @@
 
 #include "core/routing/graph.h"
 #include "core/routing/tables.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/engine/engine.h"
 #include "net/model.h"
 #include "net/plant/fetch.h"

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/router/address.h"
+#include "core/topo/spec.h"
 #include "core/topo/subnets.h"
 #include "net/sim/fabric.h"
 #include "net/sim/simulation.h"

@@ -8,7 +8,7 @@
 
 #include "core/routing/graph.h"
 #include "core/routing/tables.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/plant/plant.h"
 
 namespace softib::net {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/sm/qos.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/engine/engine.h"
 #include "net/hosts/message_hosts.h"
 #include "net/manage/congestion_manager.h"

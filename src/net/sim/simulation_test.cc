@@ -3,6 +3,7 @@
 
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
+#include "core/topo/spec.h"
 #include "net/sim/test_simulation.h"
 
 namespace softib::net {

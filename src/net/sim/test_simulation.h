@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/topo/spec.h"
 #include "net/sim/simulation.h"
 
 namespace softib::net {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/topo/spec.h"
 #include "net/manage/management.h"
 #include "net/sim/fabric.h"
 #include "net/tests/test_scale_hosts.h"

@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "core/agent/congestion_rules.h"
-#include "core/wire/cc.h"
+#include "core/topo/spec.h"
+#include "core/wire/cc/cc.h"
 #include "net/hosts/message_hosts.h"
 #include "net/manage/management.h"
 #include "net/tests/test_incast.h"

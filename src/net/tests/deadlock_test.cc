@@ -4,6 +4,7 @@
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
 #include "core/routing/verifier.h"
+#include "core/topo/spec.h"
 #include "net/tests/test_fabrics.h"
 
 namespace softib::net {

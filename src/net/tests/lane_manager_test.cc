@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/topo/spec.h"
 #include "net/sim/test_simulation.h"
 
 namespace softib::net {

@@ -6,6 +6,7 @@
 
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
+#include "core/topo/spec.h"
 #include "net/hosts/message_hosts.h"
 #include "net/sim/fabric.h"
 #include "net/sim/test_simulation.h"

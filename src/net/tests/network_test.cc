@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/topo/spec.h"
 #include "net/tests/test_fabrics.h"
 
 namespace softib::net {

@@ -9,9 +9,9 @@
 #include <array>
 #include <vector>
 
-#include "core/wire/bytes.h"
-#include "core/wire/crc.h"
-#include "core/wire/packet.h"
+#include "core/wire/format/bytes.h"
+#include "core/wire/packet/crc.h"
+#include "core/wire/packet/packet.h"
 #include "net/tests/test_cluster.h"
 
 namespace softib::net {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/topo/spec.h"
 #include "net/hosts/transport_hosts.h"
 #include "net/tests/test_fabrics.h"
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/topo/spec.h"
 #include "net/engine/inspector.h"
 #include "net/sim/fabric.h"
 #include "net/tests/test_scale_hosts.h"

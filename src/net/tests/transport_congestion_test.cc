@@ -6,6 +6,7 @@
 
 #include <deque>
 
+#include "core/topo/spec.h"
 #include "net/hosts/transport_hosts.h"
 #include "net/tests/test_fabrics.h"
 #include "net/tests/test_incast.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/topo/spec.h"
 #include "net/engine/window_queue.h"
 #include "net/sim/test_simulation.h"
 #include "net/tests/test_fabrics.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/link/rate.h"
+#include "core/topo/spec.h"
 
 namespace softib::plan {
 

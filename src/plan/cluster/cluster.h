@@ -16,7 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 
 namespace softib::plan {
 

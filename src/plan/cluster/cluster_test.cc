@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/topo/spec.h"
 #include "plan/cluster/presets.h"
 #include "plan/cluster/prices.h"
 

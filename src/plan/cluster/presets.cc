@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/nearest.h"
+#include "core/topo/spec.h"
 #include "plan/units.h"
 
 namespace softib::plan {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/topo/spec.h"
 #include "net/flow/flow_simulation.h"
 #include "net/plant/latency.h"
 #include "net/sim/simulation.h"

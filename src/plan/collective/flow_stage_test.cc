@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/topo/spec.h"
 #include "net/flow/flow_simulation.h"
 #include "plan/cluster/presets.h"
 #include "plan/collective/message_stage.h"

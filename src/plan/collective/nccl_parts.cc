@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 
+#include "core/topo/spec.h"
 #include "plan/collective/algorithms.h"
 #include "plan/collective/collective_model.h"
 

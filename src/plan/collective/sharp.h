@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/sharp/manager/tree_planner.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/sim/fabric.h"
 
 namespace softib::plan {

@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "core/topo/spec.h"
+
 namespace softib::plan {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/topo/spec.h"
 #include "net/plant/latency.h"
 #include "plan/collective/cluster_network.h"
 #include "plan/collective/flow_stage.h"

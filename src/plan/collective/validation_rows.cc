@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/topo/report.h"
+#include "core/topo/spec.h"
 #include "net/plant/latency.h"
 #include "plan/cluster/presets.h"
 #include "plan/collective/collective_model.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/topo/spec.h"
 #include "net/sim/simulation.h"
 #include "plan/collective/stage.h"
 

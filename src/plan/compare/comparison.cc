@@ -14,6 +14,7 @@
 
 #include "core/base/nearest.h"
 #include "core/topo/report.h"
+#include "core/topo/spec.h"
 #include "plan/collective/collective_model.h"
 #include "plan/collective/evidence.h"
 #include "plan/units.h"

@@ -9,7 +9,7 @@
 #include <expected>
 #include <string>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "spec/trunk_plan.h"
 
 namespace softib::carrier {

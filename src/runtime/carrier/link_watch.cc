@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/wire/notice.h"
+#include "core/wire/mad/notice.h"
 
 namespace softib::carrier {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/engine/engine.h"
 #include "net/hosts/transport_hosts.h"
 #include "runtime/carrier/lane_tables.h"

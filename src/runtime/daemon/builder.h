@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "runtime/shm/arena.h"
 #include "spec/ethernet_ports.h"
 

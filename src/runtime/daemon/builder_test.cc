@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/topo/spec.h"
 #include "runtime/daemon/mcast_table.h"
 #include "runtime/shm/test_arena.h"
 

@@ -7,8 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "core/wire/mc_member_record.h"
-#include "core/wire/sa.h"
+#include "core/topo/spec.h"
+#include "core/wire/sa/mc_member_record.h"
+#include "core/wire/sa/sa.h"
 #include "runtime/daemon/builder.h"
 #include "runtime/daemon/management.h"
 #include "runtime/shm/path.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/time_units.h"
-#include "core/wire/rmpp.h"
+#include "core/wire/mad/rmpp.h"
 #include "runtime/daemon/daemon.h"
 #include "runtime/daemon/log.h"
 #include "runtime/shm/clock.h"

@@ -22,7 +22,7 @@
 #include "core/sharp/manager/job_client.h"
 #include "core/sharp/manager/manager_service.h"
 #include "core/sm/service/subnet_service.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "runtime/daemon/arena_writer.h"
 #include "runtime/daemon/lid_file.h"
 #include "runtime/daemon/mad/mad_cables.h"

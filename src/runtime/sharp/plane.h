@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::live {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/wire/node_description.h"
+#include "core/wire/sm/node_description.h"
 
 namespace softib::telemetry {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/sm/smp_client.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 #include "telemetry/inventory.h"
 #include "telemetry/source.h"
 

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/agent/from_fabric.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
+#include "core/topo/spec.h"
 #include "telemetry/mad/perf_client.h"
 
 namespace softib::telemetry {

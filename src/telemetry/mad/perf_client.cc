@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <concepts>
 
-#include "core/wire/pm.h"
-#include "core/wire/port_counters.h"
-#include "core/wire/port_counters_extended.h"
-#include "core/wire/port_rcv_con_ctrl.h"
-#include "core/wire/port_rcv_error_details.h"
-#include "core/wire/port_xmit_con_ctrl.h"
-#include "core/wire/port_xmit_discard_details.h"
+#include "core/wire/pm/pm.h"
+#include "core/wire/pm/port_counters.h"
+#include "core/wire/pm/port_counters_extended.h"
+#include "core/wire/pm/port_rcv_con_ctrl.h"
+#include "core/wire/pm/port_rcv_error_details.h"
+#include "core/wire/pm/port_xmit_con_ctrl.h"
+#include "core/wire/pm/port_xmit_discard_details.h"
 
 namespace softib::telemetry {
 

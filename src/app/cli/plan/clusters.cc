@@ -10,6 +10,7 @@
 #include "app/cli/topo_report.h"
 #include "app/fabric/term.h"
 #include "core/topo/report.h"
+#include "core/topo/spec.h"
 #include "plan/cluster/presets.h"
 #include "plan/cluster/prices.h"
 #include "spec/cluster/cluster_file.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "net/model.h"
 #include "telemetry/recording.h"
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "core/sharp/manager/manager.h"
-#include "core/wire/mad.h"
-#include "core/wire/sharp_group_join.h"
-#include "core/wire/sharp_qp_allocation.h"
+#include "core/wire/mad/mad.h"
+#include "core/wire/sharp/sharp_group_join.h"
+#include "core/wire/sharp/sharp_qp_allocation.h"
 
 namespace softib::sharp {
 

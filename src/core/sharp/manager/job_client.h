@@ -11,7 +11,7 @@
 
 #include "core/mad/packet.h"
 #include "core/sharp/error.h"
-#include "core/wire/sharp_job.h"
+#include "core/wire/sharp/sharp_job.h"
 
 namespace softib::sharp {
 

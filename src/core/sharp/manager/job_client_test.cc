@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::sharp {
 namespace {

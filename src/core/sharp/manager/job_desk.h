@@ -14,7 +14,7 @@
 #include "core/mad/packet.h"
 #include "core/mad/rmpp_endpoint.h"
 #include "core/sharp/manager/manager_service.h"
-#include "core/wire/sharp_job.h"
+#include "core/wire/sharp/sharp_job.h"
 
 namespace softib::sharp {
 

@@ -28,7 +28,7 @@
 #include "core/routing/tables.h"
 #include "core/sharp/error.h"
 #include "core/sharp/manager/tree_planner.h"
-#include "core/wire/sharp_an_info.h"
+#include "core/wire/sharp/sharp_an_info.h"
 
 namespace softib::sharp {
 

@@ -5,11 +5,11 @@
 
 #include "core/sharp/manager/errands.h"
 #include "core/sharp/manager/manager.h"
-#include "core/wire/sharp_qp_allocation.h"
-#include "core/wire/sharp_qpc_config.h"
-#include "core/wire/sharp_quota_config.h"
-#include "core/wire/sharp_resource_cleanup.h"
-#include "core/wire/sharp_tree_config.h"
+#include "core/wire/sharp/sharp_qp_allocation.h"
+#include "core/wire/sharp/sharp_qpc_config.h"
+#include "core/wire/sharp/sharp_quota_config.h"
+#include "core/wire/sharp/sharp_resource_cleanup.h"
+#include "core/wire/sharp/sharp_tree_config.h"
 
 namespace softib::sharp {
 

@@ -5,9 +5,9 @@
 
 #include "core/sharp/manager/errands.h"
 #include "core/sharp/manager/manager.h"
-#include "core/wire/class_port_info.h"
-#include "core/wire/sharp_am_key_info.h"
-#include "core/wire/sharp_resource_cleanup.h"
+#include "core/wire/mad/class_port_info.h"
+#include "core/wire/sharp/sharp_am_key_info.h"
+#include "core/wire/sharp/sharp_resource_cleanup.h"
 
 namespace softib::sharp {
 

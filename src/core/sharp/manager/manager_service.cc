@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/wire/sa.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sharp {
 

@@ -15,7 +15,8 @@
 #include "core/sharp/aggregation_node.h"
 #include "core/sharp/manager/test_subnet.h"
 #include "core/sharp/tree_walk.h"
-#include "core/wire/sharp_qp_allocation.h"
+#include "core/topo/spec.h"
+#include "core/wire/sharp/sharp_qp_allocation.h"
 
 namespace softib::sharp {
 namespace {

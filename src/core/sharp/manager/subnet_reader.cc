@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/wire/inform_info.h"
-#include "core/wire/notice.h"
+#include "core/wire/mad/inform_info.h"
+#include "core/wire/mad/notice.h"
 
 namespace softib::sharp {
 

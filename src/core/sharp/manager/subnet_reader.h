@@ -14,7 +14,7 @@
 
 #include "core/mad/packet.h"
 #include "core/sharp/manager/subnet_records.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sharp {
 

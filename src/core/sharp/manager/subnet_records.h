@@ -14,9 +14,9 @@
 
 #include "core/routing/graph.h"
 #include "core/routing/tables.h"
-#include "core/wire/linear_forwarding_table_record.h"
-#include "core/wire/link_record.h"
-#include "core/wire/node_record.h"
+#include "core/wire/sa/linear_forwarding_table_record.h"
+#include "core/wire/sa/link_record.h"
+#include "core/wire/sa/node_record.h"
 
 namespace softib::sharp {
 

@@ -8,6 +8,7 @@
 #include "core/base/prng.h"
 #include "core/sharp/manager/subnet_reader.h"
 #include "core/sharp/manager/test_records.h"
+#include "core/topo/spec.h"
 
 namespace softib::sharp {
 namespace {

@@ -12,7 +12,8 @@
 #include "core/routing/engine.h"
 #include "core/routing/test_graphs.h"
 #include "core/sharp/manager/subnet_records.h"
-#include "core/wire/sa.h"
+#include "core/topo/spec.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sharp {
 

@@ -14,6 +14,7 @@
 #include "core/sharp/aggregation_tables.h"
 #include "core/sharp/manager/manager.h"
 #include "core/sharp/tree_walk.h"
+#include "core/topo/spec.h"
 
 namespace softib::sharp {
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/sharp/manager/test_subnet.h"
+#include "core/topo/spec.h"
 
 namespace softib::sharp {
 namespace {

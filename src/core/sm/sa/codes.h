@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/wire/port_info.h"
-#include "core/wire/selector.h"
+#include "core/wire/format/selector.h"
+#include "core/wire/sm/port_info.h"
 
 namespace softib::sm {
 

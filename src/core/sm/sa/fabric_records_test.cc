@@ -4,17 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "core/sm/sa/test_subnet.h"
-#include "core/wire/guid_info_record.h"
-#include "core/wire/linear_forwarding_table_record.h"
-#include "core/wire/link_record.h"
-#include "core/wire/multicast_forwarding_table_record.h"
-#include "core/wire/node_record.h"
-#include "core/wire/p_key_table_record.h"
-#include "core/wire/port_info_record.h"
-#include "core/wire/sl_to_vl_mapping_table_record.h"
-#include "core/wire/sm_info_record.h"
-#include "core/wire/switch_info_record.h"
-#include "core/wire/vl_arbitration_table_record.h"
+#include "core/wire/sa/guid_info_record.h"
+#include "core/wire/sa/linear_forwarding_table_record.h"
+#include "core/wire/sa/link_record.h"
+#include "core/wire/sa/multicast_forwarding_table_record.h"
+#include "core/wire/sa/node_record.h"
+#include "core/wire/sa/p_key_table_record.h"
+#include "core/wire/sa/port_info_record.h"
+#include "core/wire/sa/sl_to_vl_mapping_table_record.h"
+#include "core/wire/sa/sm_info_record.h"
+#include "core/wire/sa/switch_info_record.h"
+#include "core/wire/sa/vl_arbitration_table_record.h"
 
 namespace softib::sm {
 

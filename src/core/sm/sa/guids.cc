@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/sm/sa/guids.h"
 
-#include "core/wire/guid_info_record.h"
+#include "core/wire/sa/guid_info_record.h"
 
 namespace softib::sm {
 

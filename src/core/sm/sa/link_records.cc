@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // LinkRecord: each cable has two records, one from either end (IBA vol. 1, 15.2.5.13).
 #include "core/sm/sa/fabric_records.h"
-#include "core/wire/link_record.h"
+#include "core/wire/sa/link_record.h"
 
 namespace softib::sm {
 

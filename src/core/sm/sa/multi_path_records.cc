@@ -2,7 +2,7 @@
 // MultiPathRecord: paths between two sets of ports (IBA vol. 1, 15.2.5.20). The answer has
 // PathRecords.
 #include "core/sm/sa/path_records.h"
-#include "core/wire/multi_path_record.h"
+#include "core/wire/sa/multi_path_record.h"
 
 namespace softib::sm {
 

@@ -6,7 +6,7 @@
 
 #include "core/sm/sa/codes.h"
 #include "core/sm/sa/query.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sm {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/wire/mc_member_record.h"
+#include "core/wire/sa/mc_member_record.h"
 
 namespace softib::sm {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/sm/sa/test_subnet.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sm {
 

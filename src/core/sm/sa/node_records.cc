@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // NodeRecord: one for every end port (IBA vol. 1, 15.2.5.2).
 #include "core/sm/sa/fabric_records.h"
-#include "core/wire/node_record.h"
+#include "core/wire/sa/node_record.h"
 
 namespace softib::sm {
 

@@ -5,8 +5,8 @@
 
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/sa/test_subnet.h"
-#include "core/wire/inform_info_record.h"
-#include "core/wire/mc_member_record.h"
+#include "core/wire/sa/inform_info_record.h"
+#include "core/wire/sa/mc_member_record.h"
 
 namespace softib::sm {
 

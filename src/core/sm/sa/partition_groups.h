@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/sm/partitions.h"
-#include "core/wire/mc_member_record.h"
+#include "core/wire/sa/mc_member_record.h"
 
 namespace softib::sm {
 

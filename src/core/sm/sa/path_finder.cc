@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/sm/sa/path_finder.h"
 
-#include "core/wire/sl_to_vl_mapping_table.h"
+#include "core/wire/sm/sl_to_vl_mapping_table.h"
 
 namespace softib::sm {
 

@@ -10,7 +10,7 @@
 
 #include "core/sm/sa/codes.h"
 #include "core/sm/sa/query.h"
-#include "core/wire/path_record.h"
+#include "core/wire/sa/path_record.h"
 
 namespace softib::sm {
 

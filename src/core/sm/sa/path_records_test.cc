@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/sm/sa/test_subnet.h"
-#include "core/wire/mc_member_record.h"
-#include "core/wire/multi_path_record.h"
-#include "core/wire/trace_record.h"
+#include "core/wire/sa/mc_member_record.h"
+#include "core/wire/sa/multi_path_record.h"
+#include "core/wire/sa/trace_record.h"
 
 namespace softib::sm {
 

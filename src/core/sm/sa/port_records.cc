@@ -2,8 +2,8 @@
 // PortInfoRecord, of every port, also of switch ports that have no LID (IBA vol. 1, 15.2.5.3), and
 // P_KeyTableRecord (15.2.5.11).
 #include "core/sm/sa/fabric_records.h"
-#include "core/wire/p_key_table_record.h"
-#include "core/wire/port_info_record.h"
+#include "core/wire/sa/p_key_table_record.h"
+#include "core/wire/sa/port_info_record.h"
 
 namespace softib::sm {
 

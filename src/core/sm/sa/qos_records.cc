@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // SLtoVLMappingTableRecord and VLArbitrationTableRecord (IBA vol. 1, 15.2.5.4 and 15.2.5.9).
 #include "core/sm/sa/fabric_records.h"
-#include "core/wire/sl_to_vl_mapping_table_record.h"
-#include "core/wire/vl_arbitration_table_record.h"
+#include "core/wire/sa/sl_to_vl_mapping_table_record.h"
+#include "core/wire/sa/vl_arbitration_table_record.h"
 
 namespace softib::sm {
 

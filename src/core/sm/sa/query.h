@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/sm/subnet.h"
-#include "core/wire/layout.h"
-#include "core/wire/sa.h"
+#include "core/wire/format/layout.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sm {
 

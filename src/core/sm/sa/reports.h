@@ -14,7 +14,7 @@
 
 #include "core/sm/sa/request_queue.h"
 #include "core/sm/sa/subscriptions.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sm {
 

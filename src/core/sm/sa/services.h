@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "core/sm/sa/query.h"
-#include "core/wire/service_record.h"
+#include "core/wire/sa/service_record.h"
 
 namespace softib::sm {
 

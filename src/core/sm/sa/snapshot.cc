@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "core/sm/sa/subnet_admin.h"
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::sm {
 

@@ -5,9 +5,9 @@
 #include "core/base/time_units.h"
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/sa/test_subnet.h"
-#include "core/wire/guid_info_record.h"
-#include "core/wire/inform_info.h"
-#include "core/wire/service_record.h"
+#include "core/wire/mad/inform_info.h"
+#include "core/wire/sa/guid_info_record.h"
+#include "core/wire/sa/service_record.h"
 
 namespace softib::sm {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/sm/sa/fabric_records.h"
-#include "core/wire/class_port_info.h"
-#include "core/wire/sa.h"
+#include "core/wire/mad/class_port_info.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sm {
 

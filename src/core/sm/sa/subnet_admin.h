@@ -28,7 +28,7 @@
 #include "core/sm/sa/request_queue.h"
 #include "core/sm/sa/services.h"
 #include "core/sm/sa/subscriptions.h"
-#include "core/wire/sm_info_record.h"
+#include "core/wire/sa/sm_info_record.h"
 
 namespace softib::sm {
 

@@ -5,9 +5,9 @@
 
 #include "core/base/prng.h"
 #include "core/sm/sa/test_subnet.h"
-#include "core/wire/class_port_info.h"
-#include "core/wire/node_record.h"
-#include "core/wire/port_info_record.h"
+#include "core/wire/mad/class_port_info.h"
+#include "core/wire/sa/node_record.h"
+#include "core/wire/sa/port_info_record.h"
 
 namespace softib::sm {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/sm/sa/subscriptions.h"
 
-#include "core/wire/inform_info_record.h"
+#include "core/wire/sa/inform_info_record.h"
 
 namespace softib::sm {
 

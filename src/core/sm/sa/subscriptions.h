@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/sm/sa/query.h"
-#include "core/wire/inform_info.h"
-#include "core/wire/notice.h"
+#include "core/wire/mad/inform_info.h"
+#include "core/wire/mad/notice.h"
 
 namespace softib::sm {
 

@@ -5,7 +5,7 @@
 
 #include "core/base/time_units.h"
 #include "core/sm/sa/test_subnet.h"
-#include "core/wire/inform_info_record.h"
+#include "core/wire/sa/inform_info_record.h"
 
 namespace softib::sm {
 

@@ -2,9 +2,9 @@
 // SwitchInfoRecord (IBA vol. 1, 15.2.5.5) and the forwarding tables as they were written (15.2.5.6,
 // 15.2.5.8).
 #include "core/sm/sa/fabric_records.h"
-#include "core/wire/linear_forwarding_table_record.h"
-#include "core/wire/multicast_forwarding_table_record.h"
-#include "core/wire/switch_info_record.h"
+#include "core/wire/sa/linear_forwarding_table_record.h"
+#include "core/wire/sa/multicast_forwarding_table_record.h"
+#include "core/wire/sa/switch_info_record.h"
 
 namespace softib::sm {
 

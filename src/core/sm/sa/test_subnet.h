@@ -10,8 +10,8 @@
 
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/subnet.h"
-#include "core/wire/mc_member_record.h"
-#include "core/wire/sa.h"
+#include "core/wire/sa/mc_member_record.h"
+#include "core/wire/sa/sa.h"
 
 namespace softib::sm::test {
 

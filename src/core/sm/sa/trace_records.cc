@@ -2,7 +2,7 @@
 // TraceRecord: every node on the way of a path (IBA vol. 1, 15.2.5.19). The request is a PathRecord
 // that names both ends.
 #include "core/sm/sa/path_records.h"
-#include "core/wire/trace_record.h"
+#include "core/wire/sa/trace_record.h"
 
 namespace softib::sm {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/wire/bytes.h"
+#include "core/wire/format/bytes.h"
 
 namespace softib::sm {
 

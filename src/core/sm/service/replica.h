@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::sm {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
-#include "core/wire/roce.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::carrier {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/wire/roce.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::carrier {
 

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/wire/roce.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::carrier {
 

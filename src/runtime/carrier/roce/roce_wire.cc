@@ -13,7 +13,7 @@
 #include <cstring>
 #include <span>
 
-#include "core/wire/roce.h"
+#include "core/wire/packet/roce.h"
 
 namespace softib::carrier {
 

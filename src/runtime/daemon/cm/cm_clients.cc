@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/cm/address.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::live {
 

@@ -5,9 +5,9 @@
 #include <array>
 
 #include "core/hca/context.h"
-#include "core/wire/opcode.h"
-#include "core/wire/packet.h"
-#include "core/wire/smp.h"
+#include "core/wire/packet/opcode.h"
+#include "core/wire/packet/packet.h"
+#include "core/wire/sm/smp.h"
 #include "runtime/shm/capture.h"
 #include "runtime/shm/shm_lock.h"
 

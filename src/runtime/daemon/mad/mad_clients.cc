@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/time_units.h"
-#include "core/wire/mad.h"
+#include "core/wire/mad/mad.h"
 
 namespace softib::live {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/wire/sharp_performance_counters.h"
+#include "core/wire/sharp/sharp_performance_counters.h"
 
 namespace softib::live {
 

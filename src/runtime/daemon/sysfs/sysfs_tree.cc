@@ -8,7 +8,7 @@
 
 #include "core/base/ids.h"
 #include "core/counters/port_counters.h"
-#include "core/topo/fabric.h"
+#include "core/topo/graph.h"
 #include "runtime/shm/counters.h"
 #include "runtime/shm/identity.h"
 #include "runtime/shm/naming.h"
