@@ -22,17 +22,17 @@ using Clock = std::chrono::steady_clock;
 
 /// Returns the microseconds that an answer took; a negative number if none came.
 double ask(int daemon) {
-    live::Message message;
-    live::request::Manager::Reply told;
-    const live::request::Manager request{.command = live::ManagerCommand::kStatus};
+    shm::Message message;
+    shm::request::Manager::Reply told;
+    const shm::request::Manager request{.command = shm::ManagerCommand::kStatus};
     const Clock::time_point begin = Clock::now();
-    const int error = live::rpc_ask(daemon, request, message, told);
+    const int error = shm::rpc_ask(daemon, request, message, told);
     const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
     return error == 0 ? took.count() : -1;
 }
 
 int run(const char* dir, double seconds) {
-    const int daemon = live::rpc_connect(dir);
+    const int daemon = shm::rpc_connect(dir);
     if (daemon < 0) {
         std::perror(dir);
         return 1;

@@ -24,7 +24,7 @@ constexpr int kTurnMs = 250;
 constexpr std::uint64_t kWordsMost = 400'000'000;  // An eighth of what NDR carries in a turn.
 constexpr std::uint64_t kWordsPerPacket = 1030;
 
-void carry(live::PortTotals& totals, Prng& prng) {
+void carry(shm::PortTotals& totals, Prng& prng) {
     const std::uint64_t sent = prng.below(kWordsMost);
     const std::uint64_t received = prng.below(kWordsMost);
     totals.xmit_words += sent;
@@ -36,19 +36,19 @@ void carry(live::PortTotals& totals, Prng& prng) {
 
 /// Maps the arena for writing. The file that the daemon gives to observers can only be read, but
 /// its owner may open it again for writing.
-live::Arena open_writable(const std::string& dir) {
-    const int daemon = live::rpc_connect(dir.c_str());
-    live::Message message;
-    live::request::OneFile file;
-    if (daemon < 0 || live::rpc_ask(daemon, live::request::Observe{}, message, file) != 0) {
+shm::Arena open_writable(const std::string& dir) {
+    const int daemon = shm::rpc_connect(dir.c_str());
+    shm::Message message;
+    shm::request::OneFile file;
+    if (daemon < 0 || shm::rpc_ask(daemon, shm::request::Observe{}, message, file) != 0) {
         return {};
     }
     const std::string path = "/proc/self/fd/" + std::to_string(file.file);
-    return live::arena_map(open(path.c_str(), O_RDWR | O_CLOEXEC), true);
+    return shm::arena_map(open(path.c_str(), O_RDWR | O_CLOEXEC), true);
 }
 
 int run(const std::string& dir, int seconds) {
-    const live::Arena arena = open_writable(dir);
+    const shm::Arena arena = open_writable(dir);
     if (arena.base == nullptr) {
         std::fprintf(stderr, "no fabric answers in %s\n", dir.c_str());
         return 1;

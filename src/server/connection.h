@@ -15,7 +15,7 @@ namespace softib::server {
 
 class Connection {
   public:
-    explicit Connection(const std::string& dir) : fd_(live::rpc_connect(dir.c_str())) {
+    explicit Connection(const std::string& dir) : fd_(shm::rpc_connect(dir.c_str())) {
         if (fd_ >= 0) {
             constexpr timeval kPatience{10, 0};
             setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);

@@ -22,7 +22,7 @@ constexpr char kPartitionsFile[] = "partitions.conf";
 template <typename Request>
 Controls::Done ask(const std::string& dir, const Request& request, const std::string& what) {
     const Connection daemon(dir);
-    const int error = daemon.fd() < 0 ? errno : live::rpc_ask(daemon.fd(), request);
+    const int error = daemon.fd() < 0 ? errno : shm::rpc_ask(daemon.fd(), request);
     if (error == 0) {
         return {};
     }
@@ -34,17 +34,17 @@ Controls::Done ask(const std::string& dir, const Request& request, const std::st
 }  // namespace
 
 Controls::Done DaemonControls::set_link(const std::string& node, std::uint8_t port, bool up) {
-    return ask(dir_, live::request::SetLink{.node = node, .port = port, .up = up},
+    return ask(dir_, shm::request::SetLink{.node = node, .port = port, .up = up},
                fmt::format("a cable at {}:{}", node, port));
 }
 
 Controls::Done DaemonControls::set_switch(const std::string& name, bool on) {
-    return ask(dir_, live::request::SetPower{.switch_name = name, .on = on}, "switch " + name);
+    return ask(dir_, shm::request::SetPower{.switch_name = name, .on = on}, "switch " + name);
 }
 
 Controls::Done DaemonControls::set_route(const std::string& switch_name, Lid lid,
                                          std::optional<std::uint8_t> port) {
-    std::optional<live::NodeRef> node;
+    std::optional<shm::NodeRef> node;
     {
         const Connection daemon(dir_);
         const auto arena = MappedArena::open(daemon);
@@ -52,7 +52,7 @@ Controls::Done DaemonControls::set_route(const std::string& switch_name, Lid lid
             return std::unexpected(arena.error());
         }
         node = view::find_node(**arena, switch_name);
-        if (!node || node->kind != live::NodeRef::kSwitch) {
+        if (!node || node->kind != shm::NodeRef::kSwitch) {
             return std::unexpected(fmt::format("no switch '{}' in this fabric", switch_name));
         }
         const std::uint32_t lid_max = (*arena)->header->lid_max;
@@ -63,9 +63,9 @@ Controls::Done DaemonControls::set_route(const std::string& switch_name, Lid lid
         }
     }
     return ask(dir_,
-               live::request::SetRoute{.switch_index = node->index,
-                                       .lid = lid,
-                                       .port = port.value_or(live::request::SetRoute::kRemove)},
+               shm::request::SetRoute{.switch_index = node->index,
+                                      .lid = lid,
+                                      .port = port.value_or(shm::request::SetRoute::kRemove)},
                "this entry");
 }
 
@@ -87,12 +87,11 @@ Controls::Done DaemonControls::set_partitions(const std::string& text) {
         return std::unexpected(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
     }
     const Connection daemon(dir_);
-    live::Message message;
-    live::request::ReloadPartitions::Reply reply;
-    const int error =
-        daemon.fd() < 0
-            ? errno
-            : live::rpc_ask(daemon.fd(), live::request::ReloadPartitions{}, message, reply);
+    shm::Message message;
+    shm::request::ReloadPartitions::Reply reply;
+    const int error = daemon.fd() < 0 ? errno
+                                      : shm::rpc_ask(daemon.fd(), shm::request::ReloadPartitions{},
+                                                     message, reply);
     if (error == 0 && reply.error.empty()) {
         return {};
     }
@@ -106,14 +105,14 @@ Controls::Done DaemonControls::set_partitions(const std::string& text) {
 
 Controls::Done DaemonControls::resweep() {
     const Connection daemon(dir_);
-    live::Message message;
-    live::request::Manager::Reply reply;
+    shm::Message message;
+    shm::request::Manager::Reply reply;
     const int error =
         daemon.fd() < 0
             ? errno
-            : live::rpc_ask(daemon.fd(),
-                            live::request::Manager{.command = live::ManagerCommand::kResweep},
-                            message, reply);
+            : shm::rpc_ask(daemon.fd(),
+                           shm::request::Manager{.command = shm::ManagerCommand::kResweep}, message,
+                           reply);
     return error == 0 ? Done{}
                       : std::unexpected(fmt::format("softibd refuses: {}", std::strerror(error)));
 }

@@ -26,7 +26,7 @@ Response no_node(std::string_view name) {
     return Response::error(404, fmt::format("no node '{}'; names are as h0/mlx5_0 or leaf0", name));
 }
 
-Response path_response(const live::Arena& arena, int, const Call& call) {
+Response path_response(const shm::Arena& arena, int, const Call& call) {
     const std::string_view from_name = call.text("from");
     const std::string_view to_name = call.text("to");
     const auto from = view::find_node(arena, from_name);
@@ -68,7 +68,7 @@ Json tree_of(const view::SharpJob& job) {
             {"ports", std::move(ports)}};
 }
 
-Response trees_response(const live::Arena& arena, int daemon, const Call&) {
+Response trees_response(const shm::Arena& arena, int daemon, const Call&) {
     Json trees = Json::array();
     for (const view::MulticastTree& tree : view::multicast_trees(arena)) {
         std::string groups;
@@ -90,7 +90,7 @@ Response trees_response(const live::Arena& arena, int daemon, const Call&) {
     return Response::json(to_text({{"trees", std::move(trees)}}));
 }
 
-Response jobs_response(const live::Arena& arena, int daemon, const Call&) {
+Response jobs_response(const shm::Arena& arena, int daemon, const Call&) {
     Json jobs = Json::array();
     for (const view::Program& program : view::programs(arena)) {
         const view::Holdings held = view::holdings(arena, program.owner);
@@ -122,7 +122,7 @@ Response jobs_response(const live::Arena& arena, int daemon, const Call&) {
     return Response::json(to_text({{"jobs", std::move(jobs)}}));
 }
 
-Response pkeys_response(const live::Arena& arena, int, const Call&) {
+Response pkeys_response(const shm::Arena& arena, int, const Call&) {
     Json list = Json::array();
     for (const view::Partition& partition : view::partitions(arena)) {
         list.push_back({{"pkey", fmt::format("0x{:04x}", partition.pkey.value)},
@@ -134,17 +134,17 @@ Response pkeys_response(const live::Arena& arena, int, const Call&) {
 
 /// Answers with a switch's forwarding table, as rows of [LID, node, port]. A port of null means
 /// that packets are dropped.
-Response routes_response(const live::Arena& arena, int, const Call& call) {
+Response routes_response(const shm::Arena& arena, int, const Call& call) {
     const std::string_view name = call.name();
     const auto node = view::find_node(arena, name);
-    if (!node || node->kind != live::NodeRef::kSwitch) {
+    if (!node || node->kind != shm::NodeRef::kSwitch) {
         return Response::error(404, fmt::format("no switch '{}' in this fabric", name));
     }
     Json rows = Json::array();
     for (std::uint32_t i = 1; i <= arena.header->lid_max; ++i) {
         const Lid lid{static_cast<std::uint16_t>(i)};
         const std::uint8_t port = arena.lft(node->index, lid).load(std::memory_order_relaxed);
-        if (arena.lid_owner[i].kind != live::NodeRef::kNone || port != kNoRoute) {
+        if (arena.lid_owner[i].kind != shm::NodeRef::kNone || port != kNoRoute) {
             rows.push_back(
                 {i, view::node_name(arena, lid), port == kNoRoute ? Json() : Json(port)});
         }
@@ -152,7 +152,7 @@ Response routes_response(const live::Arena& arena, int, const Call& call) {
     return Response::json(to_text({{"switch", name}, {"routes", std::move(rows)}}));
 }
 
-Response what_if_response(const live::Arena& arena, int daemon, const Call& call) {
+Response what_if_response(const shm::Arena& arena, int daemon, const Call& call) {
     view::Outage outage;
     for (std::string_view list = call.text("down"); !list.empty();) {
         const std::string item(list.substr(0, list.find(',')));
@@ -164,7 +164,7 @@ Response what_if_response(const live::Arena& arena, int daemon, const Call& call
     if (outage.ports.empty() && outage.switches.empty()) {
         return Response::error(400, "say what is down: ?down=leaf0:3,spine1");
     }
-    const auto manager = view::ask_manager(daemon, live::ManagerCommand::kStatus);
+    const auto manager = view::ask_manager(daemon, shm::ManagerCommand::kStatus);
     const std::string engine = manager && manager->ours ? manager->ours->engine : "auto";
     const auto result = view::what_if(arena, outage, engine);
     if (!result) {

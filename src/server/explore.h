@@ -13,7 +13,7 @@
 
 #include "server/route.h"
 
-namespace softib::live {
+namespace softib::shm {
 struct Arena;
 }
 
@@ -27,7 +27,7 @@ class Explore {
     std::vector<Route> routes() const;
 
   private:
-    using Answer = std::function<Response(const live::Arena&, int daemon, const Call&)>;
+    using Answer = std::function<Response(const shm::Arena&, int daemon, const Call&)>;
     /// Returns a handler that maps the fabric's arena, and answers by `answer`.
     Handler with_fabric(Answer answer) const;
 

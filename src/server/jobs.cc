@@ -15,12 +15,12 @@ namespace softib::server {
 namespace {
 
 void add_programs(int daemon, std::vector<Job>& jobs) {
-    live::Message message;
-    live::request::OneFile file;
-    if (live::rpc_ask(daemon, live::request::Observe{}, message, file) != 0) {
+    shm::Message message;
+    shm::request::OneFile file;
+    if (shm::rpc_ask(daemon, shm::request::Observe{}, message, file) != 0) {
         return;
     }
-    live::Arena arena = live::arena_map(file.file, false);
+    shm::Arena arena = shm::arena_map(file.file, false);
     if (arena.base == nullptr) {
         close(file.file);
         return;
@@ -33,7 +33,7 @@ void add_programs(int daemon, std::vector<Job>& jobs) {
                                             view::holdings(arena, program.owner).qps),
                         .objects = {program.host}});
     }
-    live::arena_unmap(arena);
+    shm::arena_unmap(arena);
 }
 
 void add_sharp(int daemon, std::vector<Job>& jobs) {

@@ -24,13 +24,13 @@ std::expected<MappedArena, std::string> MappedArena::open(const Connection& daem
     if (daemon.fd() < 0) {
         return no_answer(errno);
     }
-    live::Message message;
-    live::request::OneFile file;
-    if (const int error = live::rpc_ask(daemon.fd(), live::request::Observe{}, message, file);
+    shm::Message message;
+    shm::request::OneFile file;
+    if (const int error = shm::rpc_ask(daemon.fd(), shm::request::Observe{}, message, file);
         error != 0) {
         return no_answer(error);
     }
-    const live::Arena arena = live::arena_map(file.file, false);
+    const shm::Arena arena = shm::arena_map(file.file, false);
     if (arena.base == nullptr) {
         const int error = errno;
         close(file.file);
@@ -40,11 +40,11 @@ std::expected<MappedArena, std::string> MappedArena::open(const Connection& daem
 }
 
 MappedArena::MappedArena(MappedArena&& other) noexcept
-    : arena_(std::exchange(other.arena_, live::Arena{})) {}
+    : arena_(std::exchange(other.arena_, shm::Arena{})) {}
 
 MappedArena::~MappedArena() {
     if (arena_.base != nullptr) {
-        live::arena_unmap(arena_);
+        shm::arena_unmap(arena_);
     }
 }
 

@@ -19,12 +19,12 @@ class MappedArena {
     MappedArena& operator=(MappedArena&&) = delete;
     ~MappedArena();
 
-    const live::Arena& operator*() const { return arena_; }
-    const live::Arena* operator->() const { return &arena_; }
+    const shm::Arena& operator*() const { return arena_; }
+    const shm::Arena* operator->() const { return &arena_; }
 
   private:
-    explicit MappedArena(const live::Arena& arena) : arena_(arena) {}
-    live::Arena arena_;
+    explicit MappedArena(const shm::Arena& arena) : arena_(arena) {}
+    shm::Arena arena_;
 };
 
 }  // namespace softib::server

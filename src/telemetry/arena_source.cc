@@ -21,24 +21,24 @@ namespace {
 
 constexpr timeval kAnswerPatience{5, 0};
 
-bool is_cabled(const live::HcaRecord& hca) {
+bool is_cabled(const shm::HcaRecord& hca) {
     return hca.peer_port != 0;
 }
-bool is_cabled(const live::SwitchPortRecord& port) {
+bool is_cabled(const shm::SwitchPortRecord& port) {
     return port.peer_port != 0;
 }
 
 /// Calls one of the functions for each cabled port of the arena, in the order of the inventory:
 /// first the ports of HCAs, then those of switches.
 template <typename OfHca, typename OfSwitch>
-void for_each_port(const live::Arena& arena, OfHca&& of_hca, OfSwitch&& of_switch) {
+void for_each_port(const shm::Arena& arena, OfHca&& of_hca, OfSwitch&& of_switch) {
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
         if (is_cabled(arena.hcas[i])) {
             of_hca(i, arena.hcas[i]);
         }
     }
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         for (std::uint32_t p = 1; p < sw.port_count; ++p) {
             if (is_cabled(arena.switch_ports[sw.port_first + p])) {
                 of_switch(i, p, arena.switch_ports[sw.port_first + p]);
@@ -50,7 +50,7 @@ void for_each_port(const live::Arena& arena, OfHca&& of_hca, OfSwitch&& of_switc
 /// Returns a port with the speed of its generation, and with the lower rate that a fault of the
 /// cable sets (softib fault --rate).
 Port port_of(std::uint32_t node, std::uint32_t number, std::uint8_t generation,
-             const live::LinkFaults& faults) {
+             const shm::LinkFaults& faults) {
     const topo::LinkSpeed speed = topo::link_speed(static_cast<topo::Generation>(generation));
     const std::uint32_t limit = faults.rate_mbps.load(std::memory_order_relaxed);
     return {.node = node,
@@ -63,17 +63,17 @@ Port port_of(std::uint32_t node, std::uint32_t number, std::uint8_t generation,
             .speed = speed.name};
 }
 
-void add_nodes(const live::Arena& arena, Inventory& inventory) {
+void add_nodes(const shm::Arena& arena, Inventory& inventory) {
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
-        const live::HcaRecord& hca = arena.hcas[i];
+        const shm::HcaRecord& hca = arena.hcas[i];
         inventory.nodes.push_back({.guid = Guid{hca.node_guid},
                                    .system_guid = Guid{hca.system_image_guid},
-                                   .name = view::node_name(arena, {live::NodeRef::kHca, i}),
+                                   .name = view::node_name(arena, {shm::NodeRef::kHca, i}),
                                    .kind = topo::NodeKind::kHca,
                                    .lid = Lid{hca.lid.load(std::memory_order_relaxed)}});
     }
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         inventory.nodes.push_back({.guid = Guid{sw.node_guid},
                                    .system_guid = Guid{sw.node_guid},
                                    .name = sw.name,
@@ -82,8 +82,8 @@ void add_nodes(const live::Arena& arena, Inventory& inventory) {
     }
 }
 
-Notice::Kind kind_of(live::request::NoticeKind kind) {
-    using enum live::request::NoticeKind;
+Notice::Kind kind_of(shm::request::NoticeKind kind) {
+    using enum shm::request::NoticeKind;
     switch (kind) {
         case kSweep:
             return Notice::kSweep;
@@ -107,7 +107,7 @@ Notice::Kind kind_of(live::request::NoticeKind kind) {
 
 }  // namespace
 
-Inventory read_inventory(const live::Arena& arena) {
+Inventory read_inventory(const shm::Arena& arena) {
     Inventory inventory;
     inventory.fabric = arena.header->fabric_name;
     inventory.has_lids = arena.header->link_layer != hca::LinkLayer::kEthernet;
@@ -125,11 +125,11 @@ Inventory read_inventory(const live::Arena& arena) {
     };
     for_each_port(
         arena,
-        [&](std::uint32_t i, const live::HcaRecord& hca) {
+        [&](std::uint32_t i, const shm::HcaRecord& hca) {
             of_hca[i] = add(i, port_of(i, 1, hca.generation, hca.faults));
             inventory.ports.back().guid = Guid{hca.port_guid};
         },
-        [&](std::uint32_t i, std::uint32_t p, const live::SwitchPortRecord& port) {
+        [&](std::uint32_t i, std::uint32_t p, const shm::SwitchPortRecord& port) {
             const std::uint32_t node = arena.header->hcas + i;
             of_port[arena.switches[i].port_first + p] =
                 add(node, port_of(node, p, port.generation, port.faults));
@@ -143,14 +143,14 @@ Inventory read_inventory(const live::Arena& arena) {
     std::uint32_t index = 0;
     for_each_port(
         arena,
-        [&](std::uint32_t, const live::HcaRecord& hca) {
+        [&](std::uint32_t, const shm::HcaRecord& hca) {
             inventory.ports[index++].peer = at_switch(hca.peer_switch, hca.peer_port);
         },
-        [&](std::uint32_t, std::uint32_t, const live::SwitchPortRecord& port) {
+        [&](std::uint32_t, std::uint32_t, const shm::SwitchPortRecord& port) {
             std::uint32_t& peer = inventory.ports[index++].peer;
-            if (port.peer.kind == live::NodeRef::kHca && port.peer.index < of_hca.size()) {
+            if (port.peer.kind == shm::NodeRef::kHca && port.peer.index < of_hca.size()) {
                 peer = of_hca[port.peer.index];
-            } else if (port.peer.kind == live::NodeRef::kSwitch) {
+            } else if (port.peer.kind == shm::NodeRef::kSwitch) {
                 peer = at_switch(port.peer.index, port.peer_port);
             }
         });
@@ -158,15 +158,15 @@ Inventory read_inventory(const live::Arena& arena) {
     return inventory;
 }
 
-Sample read_sample(const live::Arena& arena) {
+Sample read_sample(const shm::Arena& arena) {
     Sample sample;
-    const auto add = [&](const live::PortTotals& totals, const std::atomic<PortState>& state) {
-        sample.counts.push_back(live::read_totals(totals));
+    const auto add = [&](const shm::PortTotals& totals, const std::atomic<PortState>& state) {
+        sample.counts.push_back(shm::read_totals(totals));
         sample.states.push_back(state.load(std::memory_order_relaxed));
     };
     for_each_port(
-        arena, [&](std::uint32_t, const live::HcaRecord& hca) { add(hca.totals, hca.state); },
-        [&](std::uint32_t, std::uint32_t, const live::SwitchPortRecord& port) {
+        arena, [&](std::uint32_t, const shm::HcaRecord& hca) { add(hca.totals, hca.state); },
+        [&](std::uint32_t, std::uint32_t, const shm::SwitchPortRecord& port) {
             add(port.totals, port.state);
         });
     sample.fresh.assign(sample.counts.size(), 1);
@@ -175,7 +175,7 @@ Sample read_sample(const live::Arena& arena) {
     return sample;
 }
 
-std::vector<view::Check> check_now(const live::Arena& arena) {
+std::vector<view::Check> check_now(const shm::Arena& arena) {
     Snapshot snapshot;
     snapshot.number = 1;
     snapshot.inventory = std::make_shared<const Inventory>(read_inventory(arena));
@@ -194,7 +194,7 @@ ArenaSource::~ArenaSource() {
 
 void ArenaSource::disconnect() {
     if (arena_.base != nullptr) {
-        live::arena_unmap(arena_);
+        shm::arena_unmap(arena_);
         arena_ = {};
     }
     if (daemon_ >= 0) {
@@ -213,19 +213,19 @@ std::expected<void, std::string> ArenaSource::connect() {
         return std::unexpected(fmt::format("{} does not answer: {}; start it with: softib up",
                                            name(), std::strerror(error)));
     };
-    daemon_ = live::rpc_connect(dir_.c_str());
+    daemon_ = shm::rpc_connect(dir_.c_str());
     if (daemon_ < 0) {
         return failed(errno);
     }
     setsockopt(daemon_, SOL_SOCKET, SO_RCVTIMEO, &kAnswerPatience, sizeof kAnswerPatience);
     setsockopt(daemon_, SOL_SOCKET, SO_SNDTIMEO, &kAnswerPatience, sizeof kAnswerPatience);
-    live::Message message;
-    live::request::OneFile file;
-    if (const int error = live::rpc_ask(daemon_, live::request::Observe{}, message, file);
+    shm::Message message;
+    shm::request::OneFile file;
+    if (const int error = shm::rpc_ask(daemon_, shm::request::Observe{}, message, file);
         error != 0) {
         return failed(error);
     }
-    arena_ = live::arena_map(file.file, false);
+    arena_ = shm::arena_map(file.file, false);
     if (arena_.base == nullptr) {
         const int error = errno;
         close(file.file);
@@ -237,15 +237,15 @@ std::expected<void, std::string> ArenaSource::connect() {
 std::vector<Notice> ArenaSource::take_notices() {
     std::vector<Notice> notices;
     while (true) {
-        live::Message message;
-        live::request::Notices::Reply reply;
-        if (live::rpc_ask(daemon_, live::request::Notices{.from = next_notice_}, message, reply) !=
+        shm::Message message;
+        shm::request::Notices::Reply reply;
+        if (shm::rpc_ask(daemon_, shm::request::Notices{.from = next_notice_}, message, reply) !=
                 0 ||
             reply.count == 0) {
             return notices;
         }
         for (std::size_t i = 0; i < reply.count && i < reply.notices.size(); ++i) {
-            const live::request::Notice& told = reply.notices[i];
+            const shm::request::Notice& told = reply.notices[i];
             notices.push_back({.kind = kind_of(told.kind),
                                .trap = told.trap,
                                .lid = told.lid,
@@ -263,7 +263,7 @@ std::expected<Reading, std::string> ArenaSource::read() {
             return std::unexpected(connected.error());
         }
     }
-    if (const int error = live::rpc_ask(daemon_, live::request::Settle{}); error != 0) {
+    if (const int error = shm::rpc_ask(daemon_, shm::request::Settle{}); error != 0) {
         disconnect();
         return std::unexpected(
             fmt::format("{} no longer answers: {}", name(), std::strerror(error)));

@@ -29,7 +29,7 @@ class ArenaSource final : public Source {
     std::vector<Notice> take_notices();
 
     std::string dir_;
-    live::Arena arena_{};
+    shm::Arena arena_{};
     int daemon_ = -1;
     std::uint64_t instance_ = 0;     ///< Instance of the arena that inventory_ was made from.
     std::uint64_t generation_ = 0;   ///< Route generation when inventory_ was last compared.
@@ -38,10 +38,10 @@ class ArenaSource final : public Source {
 };
 
 /// Returns the inventory of the fabric in an arena.
-Inventory read_inventory(const live::Arena& arena);
+Inventory read_inventory(const shm::Arena& arena);
 /// Returns the health of the fabric in an arena, by a single reading: without rates.
-std::vector<view::Check> check_now(const live::Arena& arena);
+std::vector<view::Check> check_now(const shm::Arena& arena);
 /// Returns the states and settled totals of all ports, in the order of read_inventory().
-Sample read_sample(const live::Arena& arena);
+Sample read_sample(const shm::Arena& arena);
 
 }  // namespace softib::telemetry

@@ -11,7 +11,7 @@
 
 namespace softib::telemetry {
 
-using live::monotonic_ns;
+using shm::monotonic_ns;
 
 inline std::int64_t wall_us() {
     timespec t{};

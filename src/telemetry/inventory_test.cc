@@ -62,13 +62,13 @@ TEST(Inventory, TiersAreHopsToTheNearestHost) {
 }
 
 TEST(Inventory, AnArenaHasThePortsThatHaveACable) {
-    live::TestArena test;
-    const live::Arena& arena = test.arena;
+    shm::TestArena test;
+    const shm::Arena& arena = test.arena;
     arena.switches[0].port_count = 5;
     std::snprintf(arena.switches[0].name, sizeof arena.switches[0].name, "sw0");
     arena.hcas[1].peer_switch = 0;
     arena.hcas[1].peer_port = 3;
-    arena.switch_ports[3].peer = {live::NodeRef::kHca, 1};
+    arena.switch_ports[3].peer = {shm::NodeRef::kHca, 1};
     arena.switch_ports[3].peer_port = 1;
     arena.switch_ports[3].totals.xmit_words = 7;
     const Inventory inventory = read_inventory(arena);

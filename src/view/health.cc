@@ -23,8 +23,8 @@ std::string clock_text(std::time_t time) {
 }
 
 /// Returns whether the daemon still waits for the answer of a helper.
-bool is_asked(const live::request::Health::Reply& told) {
-    return std::ranges::any_of(told.helpers, [](const live::request::Helper& helper) {
+bool is_asked(const shm::request::Health::Reply& told) {
+    return std::ranges::any_of(told.helpers, [](const shm::request::Helper& helper) {
         return helper.state == HelperState::kAsked;
     });
 }
@@ -48,14 +48,14 @@ std::string trouble_of(const Helper& helper) {
 }  // namespace
 
 std::vector<Helper> read_health(int daemon) {
-    live::Message message;
-    live::request::Health::Reply told;
+    shm::Message message;
+    shm::request::Health::Reply told;
     std::vector<Helper> helpers;
-    while (live::rpc_ask(daemon, live::request::Health{}, message, told) == 0 && is_asked(told)) {
+    while (shm::rpc_ask(daemon, shm::request::Health{}, message, told) == 0 && is_asked(told)) {
         poll(nullptr, 0, kAskAgainMs);
     }
     for (std::size_t i = 0; i < std::min<std::size_t>(told.count, told.helpers.size()); ++i) {
-        const live::request::Helper& helper = told.helpers[i];
+        const shm::request::Helper& helper = told.helpers[i];
         helpers.push_back({.name = std::string(helper.name),
                            .state = helper.state,
                            .pid = helper.pid,

@@ -15,7 +15,7 @@
 
 namespace softib::view {
 
-using live::request::HelperState;
+using shm::request::HelperState;
 
 struct Helper {
     std::string name;

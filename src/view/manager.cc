@@ -5,11 +5,11 @@
 
 namespace softib::view {
 
-std::expected<Manager, int> ask_manager(int daemon, live::ManagerCommand command) {
-    live::Message message;
-    live::request::Manager::Reply told;
-    const live::request::Manager request{.command = command};
-    if (const int error = live::rpc_ask(daemon, request, message, told); error != 0) {
+std::expected<Manager, int> ask_manager(int daemon, shm::ManagerCommand command) {
+    shm::Message message;
+    shm::request::Manager::Reply told;
+    const shm::request::Manager request{.command = command};
+    if (const int error = shm::rpc_ask(daemon, request, message, told); error != 0) {
         return std::unexpected(error);
     }
     Manager manager{.master = std::string(told.master), .ours = {}};

@@ -38,6 +38,6 @@ struct Manager {
 
 /// Has the daemon, over a connection, carry out a command of `softib sm`. Returns the state of the
 /// manager afterwards; the error is an errno value.
-std::expected<Manager, int> ask_manager(int daemon, live::ManagerCommand command);
+std::expected<Manager, int> ask_manager(int daemon, shm::ManagerCommand command);
 
 }  // namespace softib::view

@@ -5,19 +5,19 @@
 
 namespace softib::view {
 
-std::string node_name(const live::Arena& arena, const live::NodeRef& node) {
-    if (node.kind == live::NodeRef::kSwitch && node.index < arena.header->switches) {
+std::string node_name(const shm::Arena& arena, const shm::NodeRef& node) {
+    if (node.kind == shm::NodeRef::kSwitch && node.index < arena.header->switches) {
         return arena.switches[node.index].name;
     }
-    if (node.kind == live::NodeRef::kHca && node.index < arena.header->hcas) {
-        const live::HcaRecord& hca = arena.hcas[node.index];
+    if (node.kind == shm::NodeRef::kHca && node.index < arena.header->hcas) {
+        const shm::HcaRecord& hca = arena.hcas[node.index];
         return fmt::format("{}/{}", arena.hosts[hca.host].name, hca.name);
     }
     return "-";
 }
 
-std::string node_name(const live::Arena& arena, Lid lid) {
-    return lid.value < live::kLftEntries ? node_name(arena, arena.lid_owner[lid.value]) : "-";
+std::string node_name(const shm::Arena& arena, Lid lid) {
+    return lid.value < shm::kLftEntries ? node_name(arena, arena.lid_owner[lid.value]) : "-";
 }
 
 const char* to_string(PortState state) {

@@ -13,13 +13,13 @@ namespace softib::view {
 
 namespace {
 
-using live::NodeRef;
+using shm::NodeRef;
 
 constexpr std::uint8_t kNowhere = 0xFF;
 constexpr std::uint32_t kHopsMax = 64;  // IBA vol. 1, 14.2.1.2: longer paths cannot be configured.
 constexpr std::uint16_t kFullMember = 0x8000;
 
-bool is_up(const live::SwitchPortRecord& port) {
+bool is_up(const shm::SwitchPortRecord& port) {
     return port.state.load(std::memory_order_relaxed) == PortState::kActive;
 }
 
@@ -28,8 +28,8 @@ struct Step {
     std::uint8_t port = kNowhere;
     std::string trouble;
 };
-Step step_at(const live::Arena& arena, std::uint32_t sw, Lid to) {
-    const live::SwitchRecord& record = arena.switches[sw];
+Step step_at(const shm::Arena& arena, std::uint32_t sw, Lid to) {
+    const shm::SwitchRecord& record = arena.switches[sw];
     const std::uint8_t port = arena.lft(sw, to).load(std::memory_order_relaxed);
     if (port == kNowhere || port >= record.port_count) {
         return {kNowhere, fmt::format("{} has no route to LID {}", record.name, to.value)};
@@ -46,7 +46,7 @@ bool same(const NodeRef& a, const NodeRef& b) {
 
 }  // namespace
 
-std::optional<NodeRef> find_node(const live::Arena& arena, std::string_view name) {
+std::optional<NodeRef> find_node(const shm::Arena& arena, std::string_view name) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         if (name == arena.switches[i].name) {
             return NodeRef{NodeRef::kSwitch, i};
@@ -54,7 +54,7 @@ std::optional<NodeRef> find_node(const live::Arena& arena, std::string_view name
     }
     const std::string_view host = name.substr(0, name.rfind('/'));
     for (std::uint32_t i = 0; i < arena.header->hosts; ++i) {
-        const live::HostRecord& record = arena.hosts[i];
+        const shm::HostRecord& record = arena.hosts[i];
         if (record.hca_count != 0 && name == record.name) {
             return NodeRef{NodeRef::kHca, record.hca_first};
         }
@@ -70,13 +70,13 @@ std::optional<NodeRef> find_node(const live::Arena& arena, std::string_view name
     return std::nullopt;
 }
 
-Lid lid_of(const live::Arena& arena, const NodeRef& node) {
+Lid lid_of(const shm::Arena& arena, const NodeRef& node) {
     return Lid{node.kind == NodeRef::kSwitch
                    ? arena.switches[node.index].lid.load(std::memory_order_relaxed)
                    : arena.hcas[node.index].lid.load(std::memory_order_relaxed)};
 }
 
-Path trace(const live::Arena& arena, const NodeRef& from, const NodeRef& to) {
+Path trace(const shm::Arena& arena, const NodeRef& from, const NodeRef& to) {
     Path path;
     const Lid lid = lid_of(arena, to);
     if (lid == kLidUnassigned) {
@@ -91,7 +91,7 @@ Path trace(const live::Arena& arena, const NodeRef& from, const NodeRef& to) {
             return path;
         }
         if (at.kind == NodeRef::kHca) {
-            const live::HcaRecord& hca = arena.hcas[at.index];
+            const shm::HcaRecord& hca = arena.hcas[at.index];
             if (in_port != 0 || hca.peer_switch >= arena.header->switches ||
                 hca.state.load(std::memory_order_relaxed) != PortState::kActive) {
                 path.trouble = in_port != 0 ? fmt::format("the route ends at {}, which is another",
@@ -110,7 +110,7 @@ Path trace(const live::Arena& arena, const NodeRef& from, const NodeRef& to) {
         if (!step.trouble.empty() || step.port == 0) {
             return path;
         }
-        const live::SwitchPortRecord& out =
+        const shm::SwitchPortRecord& out =
             arena.switch_ports[arena.switches[at.index].port_first + step.port];
         in_port = out.peer.kind == NodeRef::kHca ? 1U : out.peer_port;
         at = out.peer;
@@ -119,7 +119,7 @@ Path trace(const live::Arena& arena, const NodeRef& from, const NodeRef& to) {
     return path;
 }
 
-std::vector<MulticastTree> multicast_trees(const live::Arena& arena) {
+std::vector<MulticastTree> multicast_trees(const shm::Arena& arena) {
     std::vector<MulticastTree> trees;
     const std::uint32_t top = arena.header->mft_top.load(std::memory_order_acquire);
     for (std::uint32_t entry = 0; entry < top; ++entry) {
@@ -138,8 +138,8 @@ std::vector<MulticastTree> multicast_trees(const live::Arena& arena) {
         if (tree.ports.empty()) {
             continue;
         }
-        for (std::uint32_t i = 0; i < live::kMcastGroupsMax; ++i) {
-            const live::McastGroup& group = arena.mcast[i];
+        for (std::uint32_t i = 0; i < shm::kMcastGroupsMax; ++i) {
+            const shm::McastGroup& group = arena.mcast[i];
             if (group.members != 0 && group.mlid == tree.mlid.value) {
                 Gid gid{};
                 std::memcpy(gid.bytes.data(), group.mgid, sizeof group.mgid);
@@ -151,7 +151,7 @@ std::vector<MulticastTree> multicast_trees(const live::Arena& arena) {
     return trees;
 }
 
-std::vector<Partition> partitions(const live::Arena& arena) {
+std::vector<Partition> partitions(const shm::Arena& arena) {
     std::map<std::uint16_t, Partition> found;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
         const std::string name = node_name(arena, NodeRef{NodeRef::kHca, i});

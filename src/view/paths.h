@@ -17,10 +17,10 @@ namespace softib::view {
 
 /// Returns a node by its name: a switch ("leaf0"), an HCA ("h0/mlx5_0"), or a host, for its first
 /// HCA.
-std::optional<live::NodeRef> find_node(const live::Arena& arena, std::string_view name);
+std::optional<shm::NodeRef> find_node(const shm::Arena& arena, std::string_view name);
 
 /// Returns the LID of a node; kLidUnassigned if it has none.
-Lid lid_of(const live::Arena& arena, const live::NodeRef& node);
+Lid lid_of(const shm::Arena& arena, const shm::NodeRef& node);
 
 /// A node on a path, with the ports of the path; 0 stands for no port.
 struct Hop {
@@ -33,7 +33,7 @@ struct Path {
     std::string trouble;  ///< Why the path does not reach its destination; empty: it does.
 };
 /// Returns the path of a packet, by the forwarding tables of the switches.
-Path trace(const live::Arena& arena, const live::NodeRef& from, const live::NodeRef& to);
+Path trace(const shm::Arena& arena, const shm::NodeRef& from, const shm::NodeRef& to);
 
 /// The switch ports through which packets to a multicast LID are forwarded.
 struct MulticastTree {
@@ -42,7 +42,7 @@ struct MulticastTree {
     std::vector<Gid> groups;         ///< MGIDs of this MLID that queue pairs are attached to.
 };
 /// Returns the tree of every MLID that a switch forwards.
-std::vector<MulticastTree> multicast_trees(const live::Arena& arena);
+std::vector<MulticastTree> multicast_trees(const shm::Arena& arena);
 
 /// A partition, by the P_Key tables of HCA ports.
 struct Partition {
@@ -50,6 +50,6 @@ struct Partition {
     std::vector<std::string> full;     ///< Names of the full members.
     std::vector<std::string> limited;  ///< Names of the limited members.
 };
-std::vector<Partition> partitions(const live::Arena& arena);
+std::vector<Partition> partitions(const shm::Arena& arena);
 
 }  // namespace softib::view

@@ -9,25 +9,25 @@ namespace softib::view {
 
 namespace {
 
-constexpr std::array<std::pair<live::Tier, const char*>, kTiers> kTierNames{{
-    {live::Tier::kShared, "shared"},
-    {live::Tier::kMapped, "mapped"},
-    {live::Tier::kCopy, "copy"},
-    {live::Tier::kHelper, "helper"},
-    {live::Tier::kGpu, "gpu"},
+constexpr std::array<std::pair<shm::Tier, const char*>, kTiers> kTierNames{{
+    {shm::Tier::kShared, "shared"},
+    {shm::Tier::kMapped, "mapped"},
+    {shm::Tier::kCopy, "copy"},
+    {shm::Tier::kHelper, "helper"},
+    {shm::Tier::kGpu, "gpu"},
 }};
 
 /// Counts the entries in use in the batches that belong to a process.
 template <typename Entry, typename InUse>
-std::uint32_t count_entries(const std::atomic<live::Owner>* batches, const Entry* entries,
-                            std::uint32_t entries_max, live::Owner owner, InUse in_use) {
+std::uint32_t count_entries(const std::atomic<shm::Owner>* batches, const Entry* entries,
+                            std::uint32_t entries_max, shm::Owner owner, InUse in_use) {
     std::uint32_t count = 0;
-    for (std::uint32_t b = 0; b < entries_max / live::kBatchEntries; ++b) {
+    for (std::uint32_t b = 0; b < entries_max / shm::kBatchEntries; ++b) {
         if (batches[b].load(std::memory_order_relaxed) != owner) {
             continue;
         }
-        for (std::uint32_t i = 0; i < live::kBatchEntries; ++i) {
-            if (in_use(entries[b * live::kBatchEntries + i])) {
+        for (std::uint32_t i = 0; i < shm::kBatchEntries; ++i) {
+            if (in_use(entries[b * shm::kBatchEntries + i])) {
                 ++count;
             }
         }
@@ -37,16 +37,16 @@ std::uint32_t count_entries(const std::atomic<live::Owner>* batches, const Entry
 
 }  // namespace
 
-std::vector<Program> programs(const live::Arena& arena) {
+std::vector<Program> programs(const shm::Arena& arena) {
     std::vector<Program> found;
-    for (std::uint32_t i = 0; i < live::procs_used(arena); ++i) {
-        const live::ProcSlot& slot = arena.procs[i];
-        const live::ProcState state = slot.state.load(std::memory_order_acquire);
-        if (state != live::ProcState::kLive && state != live::ProcState::kAttaching) {
+    for (std::uint32_t i = 0; i < shm::procs_used(arena); ++i) {
+        const shm::ProcSlot& slot = arena.procs[i];
+        const shm::ProcState state = slot.state.load(std::memory_order_acquire);
+        if (state != shm::ProcState::kLive && state != shm::ProcState::kAttaching) {
             continue;
         }
         Program program;
-        program.owner = static_cast<live::Owner>(i + 1);
+        program.owner = static_cast<shm::Owner>(i + 1);
         program.pid = slot.pid;
         program.command.assign(slot.command, strnlen(slot.command, sizeof slot.command));
         if (slot.host_first < arena.header->hosts) {
@@ -57,19 +57,19 @@ std::vector<Program> programs(const live::Arena& arena) {
     return found;
 }
 
-Holdings holdings(const live::Arena& arena, live::Owner owner) {
+Holdings holdings(const shm::Arena& arena, shm::Owner owner) {
     Holdings held;
-    held.qps = count_entries(arena.qp_batches, arena.qps, live::kQpsMax, owner,
-                             [=](const live::QpShared& qp) { return qp.owner == owner; });
-    held.cqs = count_entries(arena.cq_batches, arena.cqs, live::kCqsMax, owner,
-                             [=](const live::CqShared& cq) { return cq.owner == owner; });
+    held.qps = count_entries(arena.qp_batches, arena.qps, shm::kQpsMax, owner,
+                             [=](const shm::QpShared& qp) { return qp.owner == owner; });
+    held.cqs = count_entries(arena.cq_batches, arena.cqs, shm::kCqsMax, owner,
+                             [=](const shm::CqShared& cq) { return cq.owner == owner; });
     held.srqs = count_entries(
-        arena.srq_batches, arena.srqs, live::kSrqsMax, owner,
-        [=](const live::SrqShared& srq) { return srq.live.load(std::memory_order_relaxed) != 0; });
+        arena.srq_batches, arena.srqs, shm::kSrqsMax, owner,
+        [=](const shm::SrqShared& srq) { return srq.live.load(std::memory_order_relaxed) != 0; });
     held.mrs = count_entries(
-        arena.mr_batches, arena.mrs, live::kMrsMax, owner,
-        [=](const live::MrShared& mr) { return mr.key.load(std::memory_order_relaxed) != 0; });
-    const live::ProcSlot& slot = arena.proc(owner);
+        arena.mr_batches, arena.mrs, shm::kMrsMax, owner,
+        [=](const shm::MrShared& mr) { return mr.key.load(std::memory_order_relaxed) != 0; });
+    const shm::ProcSlot& slot = arena.proc(owner);
     for (std::size_t i = 0; i < kTiers; ++i) {
         const auto tier = static_cast<std::size_t>(kTierNames[i].first);
         held.memory[i] = {.name = kTierNames[i].second,

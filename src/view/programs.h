@@ -21,7 +21,7 @@ struct MemoryTier {
 inline constexpr std::size_t kTiers = 5;
 
 struct Program {
-    live::Owner owner = 0;
+    shm::Owner owner = 0;
     std::uint32_t pid = 0;
     std::string command;
     std::string host;
@@ -36,7 +36,7 @@ struct Holdings {
     std::array<MemoryTier, kTiers> memory{};
 };
 
-std::vector<Program> programs(const live::Arena& arena);
-Holdings holdings(const live::Arena& arena, live::Owner owner);
+std::vector<Program> programs(const shm::Arena& arena);
+Holdings holdings(const shm::Arena& arena, shm::Owner owner);
 
 }  // namespace softib::view

@@ -20,7 +20,7 @@ using routing::SlToVl;
 constexpr std::uint32_t kRouteTriesMax = 5;
 
 /// Sets the SL2VL tables of the routes, and the number of VLs that the paths' service levels use.
-void set_lanes(live::RouteFile& file, std::uint32_t switches, Routes& routes) {
+void set_lanes(shm::RouteFile& file, std::uint32_t switches, Routes& routes) {
     routing::Tables& tables = routes.tables;
     std::uint16_t used = 1;  // Bit mask of service levels.
     for (std::uint32_t a = 0; a < switches && !file.sls.uniform(); ++a) {
@@ -50,7 +50,7 @@ void set_lanes(live::RouteFile& file, std::uint32_t switches, Routes& routes) {
 
 }  // namespace
 
-std::expected<Routes, std::string> join_routes(const live::Arena& arena, live::RouteFile file) {
+std::expected<Routes, std::string> join_routes(const shm::Arena& arena, shm::RouteFile file) {
     const std::uint32_t switches = arena.header->switches;
     if (file.tables_of.size() != switches) {
         return std::unexpected(
@@ -58,7 +58,7 @@ std::expected<Routes, std::string> join_routes(const live::Arena& arena, live::R
                         "version of softib and softibd",
                         file.tables_of.size(), switches));
     }
-    auto read = live::read_arena_routes(arena);
+    auto read = shm::read_arena_routes(arena);
     if (!read) {
         return std::unexpected(read.error());
     }
@@ -75,21 +75,21 @@ std::expected<Routes, std::string> join_routes(const live::Arena& arena, live::R
     return routes;
 }
 
-std::expected<Routes, std::string> read_routes(const live::Arena& arena, int daemon) {
+std::expected<Routes, std::string> read_routes(const shm::Arena& arena, int daemon) {
     if (arena.header->switches == 0) {
         return std::unexpected("this fabric has no switches: nothing is routed");
     }
     std::expected<Routes, std::string> routes;
     for (std::uint32_t tries = 0; tries < kRouteTriesMax; ++tries) {
         const std::uint64_t before = arena.header->route_generation.load();
-        live::Message message;
-        live::request::OneFile told;
-        const int error = live::rpc_ask(daemon, live::request::Routes{}, message, told);
+        shm::Message message;
+        shm::request::OneFile told;
+        const int error = shm::rpc_ask(daemon, shm::request::Routes{}, message, told);
         if (error != 0 || told.file < 0) {
             return std::unexpected(
                 fmt::format("softibd does not tell its routes: {}", std::strerror(error)));
         }
-        auto file = live::read_routes(told.file);
+        auto file = shm::read_routes(told.file);
         close(told.file);
         if (!file) {
             return std::unexpected(fmt::format("cannot read the routes: {}", file.error()));

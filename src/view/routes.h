@@ -23,7 +23,7 @@ struct Routes {
     routing::Tables tables;
     routing::SlToVl lanes;   ///< SL2VL tables for all service levels.
     bool sls_known = false;  ///< If false, every path is taken to have service level 0.
-    std::vector<live::RouteFile::Multicast> multicast;
+    std::vector<shm::RouteFile::Multicast> multicast;
     std::uint32_t down = 0;         ///< Ports that have a cable and are down.
     std::uint32_t not_active = 0;   ///< Ports whose cable is not down but that are not active.
     std::uint32_t without_lid = 0;  ///< End ports whose cable is not down and that have no LID.
@@ -31,10 +31,10 @@ struct Routes {
 
 /// Returns the routes in the arena together with those of the daemon's file. The error is for the
 /// user.
-std::expected<Routes, std::string> join_routes(const live::Arena& arena, live::RouteFile file);
+std::expected<Routes, std::string> join_routes(const shm::Arena& arena, shm::RouteFile file);
 
 /// Asks the daemon for its route file over a connection, and joins it with the arena. The error is
 /// for the user.
-std::expected<Routes, std::string> read_routes(const live::Arena& arena, int daemon);
+std::expected<Routes, std::string> read_routes(const shm::Arena& arena, int daemon);
 
 }  // namespace softib::view

@@ -166,9 +166,9 @@ topo::Fabric draw_trees(const Sharp& sharp) {
 }
 
 std::expected<Sharp, int> ask_sharp(int daemon) {
-    live::Message message;
-    live::request::OneFile told;
-    if (const int error = live::rpc_ask(daemon, live::request::SharpDescribe{}, message, told);
+    shm::Message message;
+    shm::request::OneFile told;
+    if (const int error = shm::rpc_ask(daemon, shm::request::SharpDescribe{}, message, told);
         error != 0) {
         return std::unexpected(error);
     }

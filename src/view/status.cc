@@ -12,7 +12,7 @@ namespace softib::view {
 
 namespace {
 
-Hca hca_of(const live::Arena& arena, const live::HcaRecord& hca) {
+Hca hca_of(const shm::Arena& arena, const shm::HcaRecord& hca) {
     const bool cabled = hca.peer_switch < arena.header->switches;
     return {.name = hca.name,
             .lid = Lid{hca.lid.load()},
@@ -28,8 +28,8 @@ Hca hca_of(const live::Arena& arena, const live::HcaRecord& hca) {
 
 }  // namespace
 
-Status read_status(const live::Arena& arena, int daemon, std::string dir) {
-    const live::ArenaHeader& header = *arena.header;
+Status read_status(const shm::Arena& arena, int daemon, std::string dir) {
+    const shm::ArenaHeader& header = *arena.header;
     Status status{.name = header.fabric_name,
                   .dir = std::move(dir),
                   .daemon_pid = header.daemon_pid,
@@ -40,14 +40,14 @@ Status read_status(const live::Arena& arena, int daemon, std::string dir) {
                   .switches = {},
                   .programs = {}};
     for (std::uint32_t h = 0; h < header.hosts; ++h) {
-        const live::HostRecord& record = arena.hosts[h];
+        const shm::HostRecord& record = arena.hosts[h];
         Host& host = status.hosts.emplace_back(Host{.name = record.name, .hcas = {}});
         for (std::uint32_t i = 0; i < record.hca_count; ++i) {
             host.hcas.push_back(hca_of(arena, arena.hcas[record.hca_first + i]));
         }
     }
     for (std::uint32_t i = 0; i < header.switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         status.switches.push_back({.name = sw.name,
                                    .lid = Lid{sw.lid.load()},
                                    .ports = sw.port_count - 1U,
@@ -55,7 +55,7 @@ Status read_status(const live::Arena& arena, int daemon, std::string dir) {
                                    .port_counts = {}});
     }
     for (Program& program : programs(arena)) {
-        const live::Owner owner = program.owner;
+        const shm::Owner owner = program.owner;
         status.programs.push_back({.program = std::move(program), .held = holdings(arena, owner)});
     }
     return status;
@@ -80,22 +80,22 @@ bool is_well(const Status& status) {
     return all_run(status.helpers) && worst(status.checks) == Severity::kInfo;
 }
 
-int read_counters(const live::Arena& arena, int daemon, bool of_switches, Status& status) {
-    if (const int error = live::rpc_ask(daemon, live::request::Settle{}); error != 0) {
+int read_counters(const shm::Arena& arena, int daemon, bool of_switches, Status& status) {
+    if (const int error = shm::rpc_ask(daemon, shm::request::Settle{}); error != 0) {
         return error;
     }
     for (std::uint32_t h = 0; h < status.hosts.size(); ++h) {
         std::uint32_t hca = arena.hosts[h].hca_first;
         for (Hca& shown : status.hosts[h].hcas) {
-            shown.counts = live::read_totals(arena.hcas[hca++].totals);
+            shown.counts = shm::read_totals(arena.hcas[hca++].totals);
         }
     }
     for (std::uint32_t i = 0; of_switches && i < status.switches.size(); ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         for (std::uint32_t port = 1; port < sw.port_count; ++port) {
-            const live::SwitchPortRecord& record = arena.switch_ports[sw.port_first + port];
+            const shm::SwitchPortRecord& record = arena.switch_ports[sw.port_first + port];
             if (record.peer_port != 0) {
-                status.switches[i].port_counts[port] = live::read_totals(record.totals);
+                status.switches[i].port_counts[port] = shm::read_totals(record.totals);
             }
         }
     }

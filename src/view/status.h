@@ -63,7 +63,7 @@ struct Status {
 };
 
 /// Reads the status of a fabric from its arena and its daemon.
-Status read_status(const live::Arena& arena, int daemon, std::string dir);
+Status read_status(const shm::Arena& arena, int daemon, std::string dir);
 
 /// Returns "ok", or what is wrong with helpers or the fabric, in one line.
 std::string health_text(const Status& status);
@@ -72,6 +72,6 @@ bool is_well(const Status& status);
 
 /// Adds the counters of HCA ports, and with `of_switches` those of switch ports, up to now. Returns
 /// 0, or an errno value if the daemon cannot bring the counters up to date.
-int read_counters(const live::Arena& arena, int daemon, bool of_switches, Status& status);
+int read_counters(const shm::Arena& arena, int daemon, bool of_switches, Status& status);
 
 }  // namespace softib::view

@@ -34,7 +34,7 @@ bool has_levels(const topo::Fabric& fabric) {
 }  // namespace
 
 // The arena has HCAs in the order of their hosts, and switches in the order of the graph.
-void take_lids(const live::Arena& arena, topo::Fabric& graph) {
+void take_lids(const shm::Arena& arena, topo::Fabric& graph) {
     std::uint32_t hca = 0;
     for (const topo::Host& host : graph.hosts) {
         for (const topo::NodeIndex index : host.hcas) {

@@ -40,7 +40,7 @@ struct Topology {
 };
 
 /// Gives the nodes of a graph the LIDs that they have in the running fabric that was made from it.
-void take_lids(const live::Arena& arena, topo::Fabric& graph);
+void take_lids(const shm::Arena& arena, topo::Fabric& graph);
 
 Topology topology_of(const topo::Fabric& fabric);
 

@@ -26,27 +26,27 @@ struct Gone {
     }
 };
 
-void add_port(const live::Arena& arena, std::uint32_t sw, std::uint32_t port, Gone& gone) {
+void add_port(const shm::Arena& arena, std::uint32_t sw, std::uint32_t port, Gone& gone) {
     gone.ports.insert({sw, port});
-    const live::SwitchPortRecord& record = arena.switch_ports[arena.switches[sw].port_first + port];
-    if (record.peer.kind == live::NodeRef::kSwitch) {
+    const shm::SwitchPortRecord& record = arena.switch_ports[arena.switches[sw].port_first + port];
+    if (record.peer.kind == shm::NodeRef::kSwitch) {
         gone.ports.insert({record.peer.index, record.peer_port});
     }
 }
 
-std::expected<Gone, std::string> resolve(const live::Arena& arena, const Outage& outage) {
+std::expected<Gone, std::string> resolve(const shm::Arena& arena, const Outage& outage) {
     Gone gone;
     std::set<std::string> wanted(outage.ports.begin(), outage.ports.end());
     std::set<std::string> wanted_switches(outage.switches.begin(), outage.switches.end());
     for (std::uint32_t sw = 0; sw < arena.header->switches; ++sw) {
-        const live::SwitchRecord& record = arena.switches[sw];
+        const shm::SwitchRecord& record = arena.switches[sw];
         if (wanted_switches.erase(record.name) != 0) {
             gone.switches.insert(sw);
         }
         for (std::uint32_t p = 1; p < record.port_count && !wanted.empty(); ++p) {
-            const live::SwitchPortRecord& port = arena.switch_ports[record.port_first + p];
+            const shm::SwitchPortRecord& port = arena.switch_ports[record.port_first + p];
             const bool here = wanted.erase(fmt::format("{}:{}", record.name, p)) != 0;
-            const bool there = port.peer.kind == live::NodeRef::kHca &&
+            const bool there = port.peer.kind == shm::NodeRef::kHca &&
                                wanted.erase(node_name(arena, port.peer) + ":1") != 0;
             if (here || there) {
                 add_port(arena, sw, p, gone);
@@ -131,13 +131,13 @@ void compare_entries(const Graph& graph, const routing::Lfts& before, const rout
 
 }  // namespace
 
-std::expected<WhatIf, std::string> what_if(const live::Arena& arena, const Outage& outage,
+std::expected<WhatIf, std::string> what_if(const shm::Arena& arena, const Outage& outage,
                                            const std::string& engine) {
     if (arena.header->switches == 0) {
         return std::unexpected("this fabric has no switches: nothing is routed");
     }
     auto gone = resolve(arena, outage);
-    auto now = gone ? live::read_arena_routes(arena) : std::unexpected(gone.error());
+    auto now = gone ? shm::read_arena_routes(arena) : std::unexpected(gone.error());
     if (!now) {
         return std::unexpected(now.error());
     }

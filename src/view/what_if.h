@@ -37,7 +37,7 @@ struct WhatIf {
 
 /// Computes what would change. Uses the routing engine of this name; if there is none, or it
 /// refuses what is left, the one that "auto" chooses by the shape. The error is for the user.
-std::expected<WhatIf, std::string> what_if(const live::Arena& arena, const Outage& outage,
+std::expected<WhatIf, std::string> what_if(const shm::Arena& arena, const Outage& outage,
                                            const std::string& engine);
 
 }  // namespace softib::view

@@ -20,7 +20,7 @@
 namespace faults {
 namespace {
 
-using softib::live::ParkPoint;
+using softib::shm::ParkPoint;
 
 constexpr std::uint64_t kSharedRecv = 1ULL << 56;
 constexpr std::uint64_t kOwnRecv = 2ULL << 56;

@@ -324,7 +324,7 @@ int end_child(Child& child, int signal_number) {
 }
 
 std::size_t attached_processes() {
-    using namespace softib::live;
+    using namespace softib::shm;
     static const Arena arena = [] {
         const char* const dir = std::getenv("SOFTIB_DIR");
         EXPECT(dir != nullptr, "run this with softib exec");
@@ -337,7 +337,7 @@ std::size_t attached_processes() {
     }();
     EXPECT(arena.base != nullptr, "cannot map the arena");
     std::size_t count = 0;
-    for (std::uint32_t i = 0; i < procs_used(arena); ++i) {
+    for (std::uint32_t i = 0; i < softib::shm::procs_used(arena); ++i) {
         count += arena.procs[i].state.load() != ProcState::kFree ? 1U : 0U;
     }
     return count;

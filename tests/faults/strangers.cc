@@ -19,7 +19,7 @@
 namespace faults {
 namespace {
 
-using namespace softib::live;
+using namespace softib::shm;
 
 constexpr std::uint32_t kBytes = 64 * 1024;
 
@@ -69,10 +69,10 @@ class Pair {
 };
 
 int attach_raw() {
-    const int fd = rpc_connect(std::getenv("SOFTIB_DIR"));
-    Message message;
+    const int fd = softib::shm::rpc_connect(std::getenv("SOFTIB_DIR"));
+    softib::shm::Message message;
     request::Attach::Reply reply;
-    EXPECT(fd >= 0 && rpc_ask(fd, request::Attach{.hosts = "h1"}, message, reply) == 0,
+    EXPECT(fd >= 0 && softib::shm::rpc_ask(fd, request::Attach{.hosts = "h1"}, message, reply) == 0,
            "cannot attach");
     close(reply.file);
     return fd;
@@ -82,14 +82,15 @@ int attach_raw() {
 int run_caller() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int fd = attach_raw();
-    Message message;
-    to_message(request::SysfsRead{.host = "h1", .path = "/sys/class/infiniband/mlx5_0/node_guid"},
-               message);
+    softib::shm::Message message;
+    softib::shm::to_message(
+        request::SysfsRead{.host = "h1", .path = "/sys/class/infiniband/mlx5_0/node_guid"},
+        message);
     if (!put(kChildFd, 'r')) {
         return 1;
     }
     for (;;) {
-        rpc_send(fd, message, -1);
+        softib::shm::rpc_send(fd, message, -1);
     }
 }
 
@@ -141,10 +142,10 @@ int run_garbler() {
             // A correct head, followed by garbage. The request that ends the fabric is left out,
             // because the daemon would obey it.
             constexpr auto kLast = static_cast<std::uint32_t>(RequestId::kBadLink);
-            std::uint32_t head[2] = {kProtocolVersion, 1 + random.below(kLast)};
+            std::uint32_t head[2] = {softib::shm::kProtocolVersion, 1 + random.below(kLast)};
             head[1] = head[1] == static_cast<std::uint32_t>(RequestId::kShutdown) ? 77 : head[1];
             std::memcpy(garbage.data(), head, sizeof head);
-            if (garbage.size() >= kMessageHeadBytes) {
+            if (garbage.size() >= softib::shm::kMessageHeadBytes) {
                 // The body has the length that the head says, with any content.
                 const auto bytes = static_cast<std::uint32_t>(garbage.size() - kMessageHeadBytes);
                 std::memcpy(garbage.data() + offsetof(Message, body_bytes), &bytes, sizeof bytes);

@@ -10,6 +10,7 @@ import check_commits
 import check_files
 import check_functions
 import check_map
+import check_namespaces
 import check_order
 import check_prose
 import documented
@@ -90,6 +91,28 @@ class Map(unittest.TestCase):
         self.assertFalse(paths.exists("core/sm/gone.cc"))
         self.assertFalse(paths.is_ours("/sys/class/net"))
         self.assertEqual(check_map.alternatives("a.{b,c}"), ["a.b", "a.c"])
+
+
+class Namespaces(unittest.TestCase):
+    def complaints(self, folder, namespace, body="int f();"):
+        text = f"namespace {namespace} {{\n{body}\n}}\n"
+        return list(check_namespaces.complaints_of(folder, text))
+
+    def test_folders(self):
+        for folder, namespace in (("core/hca", "softib::hca"), ("core/sm/sa", "softib::sm"),
+                                  ("core/switch", "softib::sw"), ("core/base", "softib"),
+                                  ("runtime/direct/memory/gpu", "softib::direct::gpu"),
+                                  ("core/wire/format", "softib::wire::detail")):
+            self.assertEqual(self.complaints(folder, namespace), [], folder)
+
+    def test_others(self):
+        for folder, namespace in (("runtime/shm", "softib::live"), ("core/hca", "softib"),
+                                  ("core/sm/sa", "softib::sa::sm::x"), ("net", "softib::sim::net")):
+            self.assertEqual(len(self.complaints(folder, namespace)), 1, folder)
+
+    def test_declarations_of_others(self):
+        self.assertEqual(self.complaints("server", "softib::shm", "struct Arena;\nclass A;"), [])
+        self.assertEqual(len(self.complaints("server", "softib::shm", "struct A {};")), 1)
 
 
 class Ratchet(unittest.TestCase):

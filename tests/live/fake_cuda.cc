@@ -9,7 +9,7 @@
 
 namespace {
 
-namespace gpu = softib::live::gpu;
+namespace gpu = softib::direct::gpu;
 using gpu::Access;
 using gpu::Address;
 using gpu::Allocation;

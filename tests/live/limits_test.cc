@@ -22,18 +22,18 @@
 namespace softib::test {
 namespace {
 
-using live::ObjectKind;
+using shm::ObjectKind;
 
 /// Returns the fabric's memory, as another process sees it.
-const live::Arena& arena() {
-    static const live::ProgramPlace place = live::program_place();
-    static live::Process* const process = live::Process::attach(place.dir, place.hosts);
+const shm::Arena& arena() {
+    static const shm::ProgramPlace place = shm::program_place();
+    static direct::Process* const process = direct::Process::attach(place.dir, place.hosts);
     EXPECT_NE(process, nullptr);
     return process->self.arena;
 }
 
 std::int64_t in_use(unsigned host, ObjectKind kind) {
-    const live::HcaRecord& hca = arena().hcas[arena().hosts[host].hca_first];
+    const shm::HcaRecord& hca = arena().hcas[arena().hosts[host].hca_first];
     return hca.objects[static_cast<std::size_t>(kind)].load();
 }
 
@@ -211,11 +211,10 @@ int attach_many(std::size_t count) {
     setrlimit(RLIMIT_NOFILE, &limit);
     std::set<std::uint32_t> slots;
     for (std::size_t i = 0; i < count; ++i) {
-        const int fd = live::rpc_connect(std::getenv("SOFTIB_DIR"));
-        live::Message message;
-        live::request::Attach::Reply reply;
-        if (fd < 0 ||
-            live::rpc_ask(fd, live::request::Attach{.hosts = "h0"}, message, reply) != 0) {
+        const int fd = shm::rpc_connect(std::getenv("SOFTIB_DIR"));
+        shm::Message message;
+        shm::request::Attach::Reply reply;
+        if (fd < 0 || shm::rpc_ask(fd, shm::request::Attach{.hosts = "h0"}, message, reply) != 0) {
             return 1;
         }
         close(reply.file);

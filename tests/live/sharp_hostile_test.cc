@@ -334,7 +334,7 @@ class Thrower {
             Send send(IBV_WR_SEND);
             EXPECT_EQ(send.from(datagrams_.region(), at, bytes)
                           .datagram(up ? to_node_.get() : to_member_.get(),
-                                    up ? kNodeQpns + few : live::kMemberQpnLast - few, number())
+                                    up ? kNodeQpns + few : sharp::kMemberQpnLast - few, number())
                           .post(datagrams_.qp.get()),
                       0);
         }
@@ -456,7 +456,7 @@ class SharpHostile : public testing::Test {
     }
 
     static JobNumbers numbers_of(std::uint64_t key) {
-        const int daemon = live::rpc_connect(live::program_place().dir);
+        const int daemon = shm::rpc_connect(shm::program_place().dir);
         const auto told = view::ask_sharp(daemon);
         close(daemon);
         JobNumbers found;

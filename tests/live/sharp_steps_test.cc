@@ -270,7 +270,7 @@ class SharpSteps : public testing::Test {
         board_ = static_cast<Board*>(mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
         ASSERT_NE(board_, MAP_FAILED);
-        dir_ = live::program_place().dir;
+        dir_ = shm::program_place().dir;
     }
 
     /// Runs a job. Rank `victim` is killed at a step, or after a time; with -1 no rank is killed.
@@ -328,7 +328,7 @@ class SharpSteps : public testing::Test {
     /// The aggregation manager sees a member's end by its connection, which the kernel closes.
     static bool all_is_free() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        const int daemon = live::rpc_connect(dir_.c_str());
+        const int daemon = shm::rpc_connect(dir_.c_str());
         bool free = false;
         while (!free && std::chrono::steady_clock::now() < end) {
             const auto now = view::ask_sharp(daemon);

@@ -269,9 +269,9 @@ Owned<ibv_srq> make_srq(ibv_pd* pd) {
 }
 
 template <typename Request>
-void call(const Request& request, live::Message& message, typename Request::Reply& reply) {
-    const int fd = live::rpc_connect(std::getenv("SOFTIB_DIR"));
-    EXPECT_TRUE(fd >= 0 && live::rpc_call(fd, request, message, reply)) << std::strerror(errno);
+void call(const Request& request, shm::Message& message, typename Request::Reply& reply) {
+    const int fd = shm::rpc_connect(std::getenv("SOFTIB_DIR"));
+    EXPECT_TRUE(fd >= 0 && shm::rpc_call(fd, request, message, reply)) << std::strerror(errno);
     close(fd);
     EXPECT_EQ(message.status, 0);
 }
@@ -342,12 +342,12 @@ Owned<ibv_ah> make_ah(End& from, End& to, bool global) {
 }
 
 std::uint64_t counter(unsigned host, const std::string& name) {
-    live::Message message;
-    live::request::SysfsRead::Reply reply;
+    shm::Message message;
+    shm::request::SysfsRead::Reply reply;
     const std::string host_name = "h" + std::to_string(host);
     // The devices of each host are counted from 0.
     const std::string path = "/sys/class/infiniband/mlx5_0/ports/1/" + name;
-    call(live::request::SysfsRead{.host = host_name, .path = path}, message, reply);
+    call(shm::request::SysfsRead{.host = host_name, .path = path}, message, reply);
     return std::strtoull(std::string(reply.text).c_str(), nullptr, 10);
 }
 
@@ -381,10 +381,10 @@ void let_arrive() {
 }
 
 void set_pkey(unsigned host, unsigned index, std::uint16_t pkey) {
-    live::Message message;
-    live::request::StatusOnly done;
+    shm::Message message;
+    shm::request::StatusOnly done;
     call(
-        live::request::SetPKey{
+        shm::request::SetPKey{
             .hca = host, .index = static_cast<std::uint16_t>(index), .pkey = PKey{pkey}},
         message, done);
 }

@@ -120,10 +120,10 @@ struct Virtual {
 struct Live : agent::CounterSource {
     Live()
         : sw(the_switch(fabric)),
-          arena(live::build_arena(
-              fabric, {.arena_bytes = live::kTestArenaBytes, .data_path = DataPath::kPacket})),
+          arena(daemon::build_arena(
+              fabric, {.arena_bytes = shm::kTestArenaBytes, .data_path = DataPath::kPacket})),
           mesh(agent::make_mesh(fabric, *this)),
-          writer(arena, events, live::place_nodes(fabric)),
+          writer(arena, events, daemon::place_nodes(fabric)),
           tables(arena, fabric, 1.0),
           net(fabric, kPlant, hosts) {
         events.init("", &arena);
@@ -135,7 +135,7 @@ struct Live : agent::CounterSource {
             send(id, set(SmAttribute::kPortInfo, id == sw ? 0 : 1, info));
         }
     }
-    ~Live() override { live::arena_unmap(arena); }
+    ~Live() override { shm::arena_unmap(arena); }
     const agent::Node& node(std::uint32_t id) { return mesh.node(id); }
     void send(std::uint32_t id, const Packet& packet) {
         mesh.send({id, node(id).is_switch() ? std::uint8_t{0} : std::uint8_t{1}}, packet, 0);
@@ -151,10 +151,10 @@ struct Live : agent::CounterSource {
 
     topo::Fabric fabric = three_hosts();
     std::uint32_t sw;
-    live::Arena arena;
-    live::ChannelWriter events;
+    shm::Arena arena;
+    shm::ChannelWriter events;
     agent::Mesh mesh;
-    live::ArenaWriter writer;
+    daemon::ArenaWriter writer;
     carrier::Tables tables;
     net::TransportHosts hosts;
     net::Network<net::TransportHosts> net;

@@ -11,7 +11,7 @@
 #include "runtime/shm/test_arena.h"
 #include "view/routes.h"
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 /// A fabric with our manager, brought up.
@@ -19,7 +19,7 @@ class Managed {
   public:
     Managed(const topo::Spec& spec, const char* engine)
         : fabric(topo::generate(spec).value()),
-          arena(build_arena(fabric, {.arena_bytes = kTestArenaBytes})) {
+          arena(build_arena(fabric, {.arena_bytes = shm::kTestArenaBytes})) {
         events.init("", &arena);
         ManagementOptions options;
         options.manager.engine = engine;
@@ -28,16 +28,16 @@ class Managed {
     }
     ~Managed() {
         management.reset();
-        arena_unmap(arena);
+        shm::arena_unmap(arena);
     }
-    RouteFile collect() {
+    shm::RouteFile collect() {
         return collect_routes(management->mesh(), management->switch_nodes(),
                               management->manager());
     }
     /// Returns the routes as a command gets them, through the file.
     view::Routes routes() {
-        const int fd = write_routes(collect());
-        auto file = read_routes(fd);
+        const int fd = shm::write_routes(collect());
+        auto file = shm::read_routes(fd);
         close(fd);
         return view::join_routes(arena, std::move(file.value())).value();
     }
@@ -47,8 +47,8 @@ class Managed {
     }
 
     topo::Fabric fabric;
-    Arena arena;
-    ChannelWriter events;
+    shm::Arena arena;
+    shm::ChannelWriter events;
     std::optional<Management> management;
 };
 
@@ -92,14 +92,14 @@ TEST(Routes, ShowWhatWasWrittenBehindTheManagersBack) {
 TEST(Routes, PulledCableIsNoCable) {
     Managed managed(torus(), "dor");
     const std::size_t links = managed.routes().graph.links().size();
-    managed.management->set_plugged({NodeRef::kSwitch, 0}, 2, false, 2);
+    managed.management->set_plugged({shm::NodeRef::kSwitch, 0}, 2, false, 2);
     EXPECT_EQ(managed.routes().graph.links().size(), links - 2);
     EXPECT_TRUE(managed.verify().arrives()) << "the manager went around it";
 }
 
 TEST(Routes, NobodyHasBeenHere) {
     Managed managed(torus(), "dor");
-    RouteFile file = managed.collect();
+    shm::RouteFile file = managed.collect();
     file.engine.clear();
     EXPECT_FALSE(view::join_routes(managed.arena, file).value().sls_known);
     file.tables_of.pop_back();
@@ -108,15 +108,15 @@ TEST(Routes, NobodyHasBeenHere) {
 
 TEST(Routes, EveryCutFileIsRefused) {
     Managed managed({.shape = topo::Shape::kTorus, .hosts = 9, .dimensions = {3, 3}}, "nue");
-    const int fd = write_routes(managed.collect());
+    const int fd = shm::write_routes(managed.collect());
     ASSERT_GE(fd, 0);
-    ASSERT_TRUE(read_routes(fd));
+    ASSERT_TRUE(shm::read_routes(fd));
     for (off_t size = lseek(fd, 0, SEEK_END) - 1; size >= 0; --size) {
         ASSERT_EQ(ftruncate(fd, size), 0);
-        ASSERT_FALSE(read_routes(fd)) << size;
+        ASSERT_FALSE(shm::read_routes(fd)) << size;
     }
     close(fd);
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

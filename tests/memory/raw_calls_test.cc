@@ -23,7 +23,7 @@
 namespace softib::test {
 namespace {
 
-using live::kernel_call;
+using shm::kernel_call;
 
 constexpr std::size_t kRawBytes = 16 * kPage;
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;

@@ -24,7 +24,7 @@ int connect_daemon() {
         errno = ENODEV;
         return -1;
     }
-    return live::rpc_connect(dir);
+    return shm::rpc_connect(dir);
 }
 
 /// Connects to the daemon, if this process is not connected yet. The caller holds g_daemon_mutex.
@@ -41,7 +41,7 @@ bool connected() {
     if (fd < 0) {
         return false;
     }
-    if (const int error = live::rpc_ask(fd, live::request::CmOpen{.hosts = hosts}); error != 0) {
+    if (const int error = shm::rpc_ask(fd, shm::request::CmOpen{.hosts = hosts}); error != 0) {
         close(fd);
         errno = error;
         return false;
@@ -51,9 +51,9 @@ bool connected() {
     return true;
 }
 
-bool parse_event(const live::Message& message, cm::Event& event) {
-    live::request::CmEvent body;
-    if (message.request != live::request::CmEvent::kId || !live::decode(message, body)) {
+bool parse_event(const shm::Message& message, cm::Event& event) {
+    shm::request::CmEvent body;
+    if (message.request != shm::request::CmEvent::kId || !shm::decode(message, body)) {
         errno = EPROTO;
         return false;
     }
@@ -64,20 +64,20 @@ bool parse_event(const live::Message& message, cm::Event& event) {
 }  // namespace
 
 const char* fabric_dir() {
-    return live::program_place().dir;
+    return shm::program_place().dir;
 }
 
 const char* host_names() {
-    return live::program_place().hosts;
+    return shm::program_place().hosts;
 }
 
 bool execute(const cm::Command& command, cm::Reply& reply) {
-    live::Message message;
-    live::request::Cm::Reply body;
+    shm::Message message;
+    shm::request::Cm::Reply body;
     {
         const std::lock_guard guard(g_daemon_mutex);
         if (!connected() ||
-            !live::rpc_call(g_fd, live::request::Cm{.command = command}, message, body)) {
+            !shm::rpc_call(g_fd, shm::request::Cm{.command = command}, message, body)) {
             return false;
         }
     }
@@ -98,9 +98,9 @@ int open_channel(std::uint32_t& name) {
     if (fd < 0) {
         return -1;
     }
-    live::Message message;
-    live::request::CmChannel::Reply reply;
-    const int error = live::rpc_ask(fd, live::request::CmChannel{}, message, reply);
+    shm::Message message;
+    shm::request::CmChannel::Reply reply;
+    const int error = shm::rpc_ask(fd, shm::request::CmChannel{}, message, reply);
     if (error != 0) {
         close(fd);
         errno = error;
@@ -111,13 +111,13 @@ int open_channel(std::uint32_t& name) {
 }
 
 bool take_event(int fd, cm::Event& event) {
-    live::Message message;
-    if (!live::rpc_receive(fd, message, nullptr)) {
+    shm::Message message;
+    if (!shm::rpc_receive(fd, message, nullptr)) {
         return false;
     }
-    live::Message next;
-    live::to_message(live::request::CmNext{}, next);
-    live::rpc_tell(fd, next);
+    shm::Message next;
+    shm::to_message(shm::request::CmNext{}, next);
+    shm::rpc_tell(fd, next);
     return parse_event(message, event);
 }
 
@@ -129,7 +129,7 @@ void put_back_event(int fd, std::uint32_t channel, cm::IdHandle id) {
     }
     // If another thread has taken the event meanwhile, this gets the next one, which the manager
     // takes back just as well.
-    live::Message message;
+    shm::Message message;
     if (recv(fd, &message, sizeof message, MSG_DONTWAIT) <= 0) {
         return;
     }
@@ -140,10 +140,10 @@ void put_back_event(int fd, std::uint32_t channel, cm::IdHandle id) {
 }
 
 bool peek_event(int fd, cm::Event& event) {
-    live::Message message;
+    shm::Message message;
     const ssize_t n = recv(fd, &message, sizeof message, MSG_PEEK | MSG_DONTWAIT);
-    return n >= static_cast<ssize_t>(live::kMessageHeadBytes) &&
-           n == static_cast<ssize_t>(live::kMessageHeadBytes + message.body_bytes) &&
+    return n >= static_cast<ssize_t>(shm::kMessageHeadBytes) &&
+           n == static_cast<ssize_t>(shm::kMessageHeadBytes + message.body_bytes) &&
            parse_event(message, event);
 }
 

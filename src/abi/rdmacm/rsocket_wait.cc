@@ -32,7 +32,7 @@ bool spin(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
     const auto end = std::chrono::steady_clock::now() + kSpin;
     do {
         lock.unlock();
-        live::cpu_relax();
+        shm::cpu_relax();
         lock.lock();
         progress_transfer(socket);
         if (socket.changes != before) {

@@ -15,7 +15,7 @@
 
 namespace softib::rspreload {
 
-using fs::Next;
+using sysfs::Next;
 
 enum class Phase : std::uint8_t {
     kOrdinary,   ///< There is only the ordinary socket.

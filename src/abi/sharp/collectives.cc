@@ -28,18 +28,18 @@ std::uint64_t now_ms() {
 }
 
 /// Returns the pieces of memory of a descriptor; std::nullopt if the descriptor is not valid.
-std::optional<live::PieceList> pieces_of(const sharp_coll_data_desc& desc) {
+std::optional<softib::sharp::PieceList> pieces_of(const sharp_coll_data_desc& desc) {
     if (desc.type == SHARP_DATA_BUFFER) {
         if (desc.buffer.ptr == nullptr && desc.buffer.length != 0) {
             return std::nullopt;
         }
-        return live::PieceList(desc.buffer.ptr, desc.buffer.length);
+        return softib::sharp::PieceList(desc.buffer.ptr, desc.buffer.length);
     }
     if (desc.type != SHARP_DATA_IOV || desc.iov.count > SHARP_COLL_DATA_MAX_IOV ||
         (desc.iov.vector == nullptr && desc.iov.count != 0)) {
         return std::nullopt;
     }
-    live::PieceList pieces;
+    softib::sharp::PieceList pieces;
     for (unsigned i = 0; i < desc.iov.count; ++i) {
         pieces.add(desc.iov.vector[i].ptr, desc.iov.vector[i].length);
     }
@@ -49,7 +49,7 @@ std::optional<live::PieceList> pieces_of(const sharp_coll_data_desc& desc) {
 /// Replaces a buffer on a GPU by host memory. pieces_of() has accepted the descriptor; `sure` says
 /// that its memory type is not garbage.
 Error replace_gpu_buffer(const sharp_coll_data_desc& desc, bool sure, std::uint64_t used_bytes,
-                         GpuBuffer& gpu, live::PieceList& pieces) {
+                         GpuBuffer& gpu, softib::sharp::PieceList& pieces) {
     if (pieces.bytes() == 0 || (sure && desc.mem_type != SHARP_MEM_TYPE_CUDA)) {
         return Error::kNone;
     }
@@ -57,7 +57,7 @@ Error replace_gpu_buffer(const sharp_coll_data_desc& desc, bool sure, std::uint6
         return Error::kNoMemory;
     }
     if (gpu.adopted()) {
-        pieces = live::PieceList(gpu.host().data(), gpu.host().size());
+        pieces = softib::sharp::PieceList(gpu.host().data(), gpu.host().size());
     }
     return Error::kNone;
 }

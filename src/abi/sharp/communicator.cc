@@ -13,11 +13,11 @@ namespace softib::abi::sharp {
 
 namespace {
 
-using live::LockState;
-using live::SharpCommand;
-using live::SharpReply;
+using shm::SharpCommand;
+using shm::SharpReply;
+using softib::sharp::LockState;
 
-LockState lock_state(const live::GroupHeader& header) {
+LockState lock_state(const softib::sharp::GroupHeader& header) {
     return static_cast<LockState>(header.lock.load(std::memory_order_acquire));
 }
 
@@ -172,7 +172,7 @@ std::unique_ptr<sharp_coll_comm> map_group(sharp_coll_context& context, std::uin
         return nullptr;
     }
     std::unique_ptr<sharp_coll_comm> comm;
-    if (auto turns = live::Turns::map(file, static_cast<std::uint32_t>(rank))) {
+    if (auto turns = softib::sharp::Turns::map(file, static_cast<std::uint32_t>(rank))) {
         comm.reset(new (std::nothrow) sharp_coll_comm(std::move(*turns)));
     }
     close(file);
@@ -187,7 +187,7 @@ std::unique_ptr<sharp_coll_comm> map_group(sharp_coll_context& context, std::uin
 using namespace softib::abi::sharp;  // NOLINT: this file's entry points are C functions.
 
 Error sharp_coll_comm::lock() {
-    softib::live::GroupHeader& header = turns.header();
+    softib::sharp::GroupHeader& header = turns.header();
     while (true) {
         switch (lock_state(header)) {
             case LockState::kLocked:
@@ -246,7 +246,7 @@ void sharp_coll_comm::advance() {
     bool may_enter = true;
     for (std::size_t i = 0; i < active.size();) {
         Request& request = *active[i];
-        const auto turn = [&](std::uint64_t index) -> const softib::live::Turn& {
+        const auto turn = [&](std::uint64_t index) -> const softib::sharp::Turn& {
             if (std::exchange(request.turn_index, index) != index) {
                 request.turn = request.operation.turn(index, my_rank, turns.header());
             }
@@ -353,7 +353,7 @@ int sharp_coll_caps_query(struct sharp_coll_context* context, struct sharp_coll_
     sharp_caps->resources.user_data_per_ost = static_cast<int>(context->granted.payload_bytes);
     sharp_caps->resources.max_groups = static_cast<int>(context->granted.groups);
     sharp_caps->resources.max_group_channels = 1;
-    sharp_caps->resources.osts_per_group = static_cast<int>(softib::live::kSlots);
+    sharp_caps->resources.osts_per_group = static_cast<int>(softib::sharp::kSlots);
     return SHARP_COLL_SUCCESS;
 }
 

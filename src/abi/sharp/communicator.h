@@ -39,7 +39,8 @@ struct Request {
     /// Whether the program has freed the request. It goes on, and is deleted when it is done.
     bool abandoned = false;
 
-    live::Turn turn{};  ///< The turn with number turn_index, kept because waits poll the same one.
+    softib::sharp::Turn
+        turn{};  ///< The turn with number turn_index, kept because waits poll the same one.
     std::uint64_t turn_index = UINT64_MAX;  ///< Number, in the operation, of the turn in `turn`.
 
     bool complete() const { return left == turns; }
@@ -66,8 +67,8 @@ struct sharp_coll_context {
     softib::abi::sharp::Settings settings;
     sharp_coll_init_spec spec{};
     std::uint32_t job = 0;
-    softib::live::SharpReply granted{};  ///< What the manager has given the job.
-    bool crowded = false;                ///< Whether the job has more members than processors.
+    softib::shm::SharpReply granted{};  ///< What the manager has given the job.
+    bool crowded = false;               ///< Whether the job has more members than processors.
     std::list<sharp_coll_comm*> comms;
 };
 
@@ -76,12 +77,12 @@ struct sharp_coll_comm {
     std::uint32_t group = 0;
     int rank = 0;
     int size = 0;
-    softib::live::Turns turns;
+    softib::sharp::Turns turns;
     std::uint64_t next_turn = 0;
     std::uint32_t refusal_seen = 0;  ///< GroupHeader::lock_epoch of the last refusal seen here.
     std::deque<softib::abi::sharp::Request*> active{};  ///< Requests in the order of their turns.
 
-    explicit sharp_coll_comm(softib::live::Turns mapped) : turns(std::move(mapped)) {}
+    explicit sharp_coll_comm(softib::sharp::Turns mapped) : turns(std::move(mapped)) {}
 
     /// Takes the group's streaming locks. One member asks the manager for all members; the others
     /// wait for its answer. Returns kLockFailed if the manager refuses.

@@ -15,27 +15,27 @@ namespace softib::abi::sharp {
 namespace {
 
 /// Returns the engine that copies by GPUs; nullptr if the program has not loaded the driver.
-live::gpu::Engine* gpu_engine() {
-    const live::gpu::Driver* const driver = live::gpu::loaded_driver();
+direct::gpu::Engine* gpu_engine() {
+    const direct::gpu::Driver* const driver = direct::gpu::loaded_driver();
     if (driver == nullptr) {
         return nullptr;
     }
-    static live::gpu::Engine engine(*driver);
+    static direct::gpu::Engine engine(*driver);
     return &engine;
 }
 
-live::gpu::Address gpu_address(const void* at) {
-    return reinterpret_cast<live::gpu::Address>(at);
+direct::gpu::Address gpu_address(const void* at) {
+    return reinterpret_cast<direct::gpu::Address>(at);
 }
 
-int device_of(const live::gpu::Engine& engine, const void* on_gpu) {
+int device_of(const direct::gpu::Engine& engine, const void* on_gpu) {
     int device = 0;
-    const bool known = engine.driver().pointer_attribute(&device, live::gpu::kPointerDevice,
-                                                         gpu_address(on_gpu)) == live::gpu::kOk;
+    const bool known = engine.driver().pointer_attribute(&device, direct::gpu::kPointerDevice,
+                                                         gpu_address(on_gpu)) == direct::gpu::kOk;
     return known ? device : -1;
 }
 
-bool copy_by_gpu(live::gpu::Engine& engine, const void* on_gpu, void* to, const void* from,
+bool copy_by_gpu(direct::gpu::Engine& engine, const void* on_gpu, void* to, const void* from,
                  std::size_t bytes) {
     const int device = device_of(engine, on_gpu);
     return device >= 0 &&
@@ -62,7 +62,7 @@ class SpareMemory {
         if (at == nullptr) {
             return {};
         }
-        live::gpu::Engine& engine = *gpu_engine();
+        direct::gpu::Engine& engine = *gpu_engine();
         engine.pin(engine.copier_of(device_of(engine, for_gpu_memory)), at, size);
         return {static_cast<std::byte*>(at), bytes};
     }
@@ -91,7 +91,7 @@ GpuBuffer::~GpuBuffer() {
 }
 
 bool is_on_gpu(const void* at) {
-    live::gpu::Engine* const engine = gpu_engine();
+    direct::gpu::Engine* const engine = gpu_engine();
     return at != nullptr && engine != nullptr && engine->is_gpu(gpu_address(at));
 }
 

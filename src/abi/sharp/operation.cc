@@ -10,7 +10,8 @@ namespace softib::abi::sharp {
 /// Returns the bytes of a full turn: whole elements, if they are reduced.
 std::uint32_t Operation::window() const {
     const auto element = static_cast<std::uint32_t>(reduction.element_bytes());
-    return reduces() ? live::kWindowBytes / element * element : live::kWindowBytes;
+    return reduces() ? softib::sharp::kWindowBytes / element * element
+                     : softib::sharp::kWindowBytes;
 }
 
 std::uint64_t Operation::turns() const {
@@ -25,14 +26,14 @@ std::uint64_t Operation::signature() const {
     return softib::mix(softib::mix(what) + bytes) | 1;
 }
 
-live::Turn Operation::turn(std::uint64_t index, std::uint32_t rank,
-                           const live::GroupHeader& header) const {
+softib::sharp::Turn Operation::turn(std::uint64_t index, std::uint32_t rank,
+                                    const softib::sharp::GroupHeader& header) const {
     const std::uint64_t begin = index * window();
     const std::uint64_t end = std::min<std::uint64_t>(bytes, begin + window());
     const auto cost = [&](std::uint64_t length) {
-        return live::wire_cost(header, length, streaming);
+        return softib::sharp::wire_cost(header, length, streaming);
     };
-    live::Turn turn{.bytes = static_cast<std::uint32_t>(end - begin)};
+    softib::sharp::Turn turn{.bytes = static_cast<std::uint32_t>(end - begin)};
     turn.reduces = reduces();
     turn.streaming = streaming;
     turn.reduction = reduction;

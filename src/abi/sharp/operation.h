@@ -25,8 +25,8 @@ struct Operation {
     softib::sharp::Reduction reduction{};
     bool streaming = false;
     std::uint32_t root = 0;
-    live::PieceList in{};
-    live::PieceList out{};
+    softib::sharp::PieceList in{};
+    softib::sharp::PieceList out{};
     std::uint64_t bytes = 0;  ///< Size of the vector.
     /// First byte of this member's part of the vector, which it takes in a reduce-scatter and gives
     /// in an all-gather. It is the first byte of this member's buffer.
@@ -36,7 +36,8 @@ struct Operation {
     /// Returns the number of turns.
     std::uint64_t turns() const;
     /// Returns what the member with this rank does in a turn.
-    live::Turn turn(std::uint64_t index, std::uint32_t rank, const live::GroupHeader& header) const;
+    softib::sharp::Turn turn(std::uint64_t index, std::uint32_t rank,
+                             const softib::sharp::GroupHeader& header) const;
 
   private:
     bool reduces() const { return kind <= kReduceScatter; }

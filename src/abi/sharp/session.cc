@@ -21,24 +21,24 @@ namespace {
 constexpr std::size_t kDevicesMax = 128;
 constexpr int kAsksMax = 5000;  ///< How often a pending command is sent, once a millisecond.
 
-bool is_active(const live::Arena& arena, const live::DeviceEntry& device) {
+bool is_active(const shm::Arena& arena, const shm::DeviceEntry& device) {
     return arena.hcas[device.hca].state.load(std::memory_order_relaxed) == PortState::kActive;
 }
 
 /// Returns the first device of the list whose port is active, or of all devices if the list is
 /// empty; nullptr if there is none. The ":port" behind a name is ignored.
-const live::DeviceEntry* choose(const live::Arena& arena,
-                                std::span<const live::DeviceEntry> devices, const char* list) {
+const shm::DeviceEntry* choose(const shm::Arena& arena, std::span<const shm::DeviceEntry> devices,
+                               const char* list) {
     std::string_view rest = list == nullptr ? "" : list;
     if (rest.empty()) {
         const auto found = std::ranges::find_if(
-            devices, [&](const live::DeviceEntry& device) { return is_active(arena, device); });
+            devices, [&](const shm::DeviceEntry& device) { return is_active(arena, device); });
         return found == devices.end() ? nullptr : &*found;
     }
     while (!rest.empty()) {
         const std::string_view entry = rest.substr(0, rest.find(','));
         const std::string_view name = entry.substr(0, entry.find(':'));
-        for (const live::DeviceEntry& device : devices) {
+        for (const shm::DeviceEntry& device : devices) {
             if (name == device.name && is_active(arena, device)) {
                 return &device;
             }
@@ -51,23 +51,23 @@ const live::DeviceEntry* choose(const live::Arena& arena,
 }  // namespace
 
 Error Session::open(const char* device_list) {
-    const auto [dir, hosts] = live::program_place();
+    const auto [dir, hosts] = shm::program_place();
     if (dir == nullptr || hosts == nullptr) {
         return Error::kSession;
     }
-    const live::Arena& arena = live::observe_for_life(dir);
+    const shm::Arena& arena = shm::observe_for_life(dir);
     if (arena.base == nullptr) {
         return Error::kSession;
     }
-    live::DeviceEntry devices[kDevicesMax];
+    shm::DeviceEntry devices[kDevicesMax];
     const std::size_t count =
-        std::min(live::list_devices(arena, hosts, std::span(devices)), kDevicesMax);
-    const live::DeviceEntry* const device = choose(arena, {devices, count}, device_list);
+        std::min(shm::list_devices(arena, hosts, std::span(devices)), kDevicesMax);
+    const shm::DeviceEntry* const device = choose(arena, {devices, count}, device_list);
     if (device == nullptr) {
         return Error::kDevice;
     }
     hca_ = device->hca;
-    fd_ = live::rpc_connect(dir);
+    fd_ = shm::rpc_connect(dir);
     return fd_ < 0 ? Error::kSession : Error::kNone;
 }
 
@@ -78,13 +78,13 @@ void Session::close() {
     }
 }
 
-Error Session::command(const live::SharpCommand& command, live::SharpReply& reply, int* file) {
+Error Session::command(const shm::SharpCommand& command, shm::SharpReply& reply, int* file) {
     const std::lock_guard guard(mutex_);
     for (int asks = 0; asks < kAsksMax; ++asks) {
-        live::Message message;
-        live::request::Sharp::Reply told;
+        shm::Message message;
+        shm::request::Sharp::Reply told;
         if (fd_ < 0 ||
-            live::rpc_ask(fd_, live::request::Sharp{.command = command}, message, told) != 0) {
+            shm::rpc_ask(fd_, shm::request::Sharp{.command = command}, message, told) != 0) {
             return Error::kSession;
         }
         if (file != nullptr) {

@@ -33,7 +33,7 @@ class Session {
 
     /// Sends a command, and sends it again while the answer is that it is pending, for some seconds
     /// at most. `*file` becomes the file descriptor that came with the answer, or -1.
-    Error command(const live::SharpCommand& command, live::SharpReply& reply, int* file = nullptr);
+    Error command(const shm::SharpCommand& command, shm::SharpReply& reply, int* file = nullptr);
 
   private:
     std::mutex mutex_;

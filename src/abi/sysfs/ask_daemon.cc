@@ -15,7 +15,7 @@
 
 #include "abi/sysfs/redirect.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -48,9 +48,9 @@ int connect_in_time() {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const int n = std::snprintf(address.sun_path, sizeof address.sun_path, "%s/%s",
-                                fabric_dir.data(), live::kSocketName);
+                                fabric_dir.data(), shm::kSocketName);
     if (n < 0 || static_cast<std::size_t>(n) >= sizeof address.sun_path) {
-        const int fd = live::rpc_connect(fabric_dir.data());
+        const int fd = shm::rpc_connect(fabric_dir.data());
         if (fd >= 0) {
             limit_waits(fd);
         }
@@ -70,7 +70,7 @@ int connect_in_time() {
     return fd;
 }
 
-bool exchange_with_daemon(live::Message& message) {
+bool exchange_with_daemon(shm::Message& message) {
     if (now_ms() < paused_until_ms.load(std::memory_order_relaxed)) {
         return false;
     }
@@ -78,7 +78,7 @@ bool exchange_with_daemon(live::Message& message) {
     bool answered = false;
     const int fd = connect_in_time();
     if (fd >= 0) {
-        answered = live::rpc_exchange(fd, message, nullptr);
+        answered = shm::rpc_exchange(fd, message, nullptr);
         const int saved_errno = errno;
         close(fd);
         errno = saved_errno;
@@ -89,4 +89,4 @@ bool exchange_with_daemon(live::Message& message) {
     return answered;
 }
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -15,11 +15,11 @@
 #include "abi/sysfs/next.h"
 #include "runtime/shm/kernel_call.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
-using live::kernel_call;
+using shm::kernel_call;
 
 constinit std::atomic<bool> g_used{false};
 
@@ -129,4 +129,4 @@ long softib_fs_raw_io_setup(unsigned events, void* context) {
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -20,7 +20,7 @@
 #include "abi/sysfs/next.h"
 #include "abi/sysfs/redirect.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -80,9 +80,9 @@ __attribute__((noinline)) bool find_host(const char* asked, char (&address)[kAdd
         return false;
     }
     const int saved_errno = errno;
-    live::Message message;
-    live::request::FindHost::Reply reply;
-    const bool found = ask_daemon(live::request::FindHost{.name = name}, message, reply) &&
+    shm::Message message;
+    shm::request::FindHost::Reply reply;
+    const bool found = ask_daemon(shm::request::FindHost{.name = name}, message, reply) &&
                        !reply.address.empty() && reply.address.size() < sizeof address;
     errno = saved_errno;
     if (found) {
@@ -217,4 +217,4 @@ int fs_gethostbyname2_r(const char* name, int family, hostent* entry, char* buff
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

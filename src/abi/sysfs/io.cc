@@ -12,7 +12,7 @@
 #include "abi/sysfs/io_gate.h"
 #include "abi/sysfs/next.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -105,4 +105,4 @@ __attribute__((constructor)) void find_early() {
 
 }  // namespace
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

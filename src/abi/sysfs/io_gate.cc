@@ -14,7 +14,7 @@
 
 #include "abi/sysfs/next.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -212,4 +212,4 @@ void open_io_gate() {
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

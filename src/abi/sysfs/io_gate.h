@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 /// Announces the memory of a system call while it lives. The constructor waits if that memory is
 /// closed.
@@ -63,4 +63,4 @@ class IoPass {
     void* record_ = nullptr;  ///< The thread's record; nullptr if the call has no memory.
 };
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -15,7 +15,7 @@ bool softib_fs_close_io_gate(std::uint64_t begin, std::uint64_t end);
 void softib_fs_open_io_gate();
 }
 
-namespace softib::fs {
+namespace softib::sysfs {
 namespace {
 
 char g_open[16];
@@ -71,4 +71,4 @@ TEST(IoGate, ACallThatHasNoRecordWaitsToo) {
 }
 
 }  // namespace
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -21,7 +21,7 @@
 #include "abi/sysfs/redirect.h"
 #include "runtime/shm/rpc.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -44,10 +44,10 @@ std::uint64_t bit_of(int fd) {
 
 /// Asks the daemon for the content of `path`; `content` points into `message`. Returns false if no
 /// reply came, or if the daemon says that the file cannot be read (the status in `message`).
-bool ask(std::string_view path, live::Message& message, std::string_view& content) {
-    live::request::SysfsRead::Reply reply;
+bool ask(std::string_view path, shm::Message& message, std::string_view& content) {
+    shm::request::SysfsRead::Reply reply;
     const bool answered =
-        ask_daemon(live::request::SysfsRead{.host = settings().host, .path = path}, message, reply);
+        ask_daemon(shm::request::SysfsRead{.host = settings().host, .path = path}, message, reply);
     content = reply.text;
     return answered;
 }
@@ -77,7 +77,7 @@ int descriptor_with(std::string_view path, std::string_view text) {
 /// Puts a descriptor with the present content in place of `fd`. Not inlined into make_live(), so
 /// that only files of the tree need stack for the message.
 __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
-    live::Message message;
+    shm::Message message;
     std::string_view content;
     const bool answered = ask(path, message, content);
     if (!answered && message.status != EINVAL) {
@@ -99,7 +99,7 @@ __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
 
 /// Writes the present content into the memfd of a descriptor.
 __attribute__((noinline)) void rewrite_content(int fd, std::string_view path) {
-    live::Message message;
+    shm::Message message;
     std::string_view content;
     if (!ask(path, message, content)) {
         return;
@@ -192,13 +192,12 @@ int open_manager_node(const char* path) {
         return -1;
     }
     const Settings& s = settings();
-    const int fd = s.fabric_dir.empty() ? -1 : live::rpc_connect(s.fabric_dir.data());
+    const int fd = s.fabric_dir.empty() ? -1 : shm::rpc_connect(s.fabric_dir.data());
     if (fd < 0) {
         errno = ENODEV;
         return -2;
     }
-    const int error =
-        live::rpc_ask(fd, live::request::IsManager{.hosts = s.host, .device = number});
+    const int error = shm::rpc_ask(fd, shm::request::IsManager{.hosts = s.host, .device = number});
     if (error != 0) {
         close(fd);
         errno = error;
@@ -207,4 +206,4 @@ int open_manager_node(const char* path) {
     return fd;
 }
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

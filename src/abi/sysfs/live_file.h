@@ -4,7 +4,7 @@
 // Files of the virtual host's /sys whose content changes (counters, port states). The copy on disk
 // is as old as the tree of files; the daemon has the present content.
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 /// Replaces a descriptor by one with the present content, under the same number, if it was opened
 /// for reading on a regular file of the virtual host's /sys. If that fails, the file on disk stays.
@@ -25,4 +25,4 @@ void refresh_at_start(int fd);
 /// daemon refuses.
 int open_manager_node(const char* path);
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -14,7 +14,7 @@
 
 #include "abi/sysfs/next.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -115,4 +115,4 @@ int fs_prlimit64(pid_t pid, int resource, const rlimit* limit, rlimit* old) {
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

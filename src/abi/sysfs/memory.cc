@@ -16,12 +16,12 @@
 #include "runtime/direct/memory_calls.h"
 #include "runtime/shm/kernel_call.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
-using live::kernel_call;
-using live::MemoryCalls;
+using direct::MemoryCalls;
+using shm::kernel_call;
 
 constinit std::atomic<const MemoryCalls*> g_calls{nullptr};
 
@@ -63,7 +63,7 @@ void* mremap_by_kernel(void* from, std::size_t old_size, std::size_t new_size, i
     return reinterpret_cast<void*>(kernel_call(SYS_mremap, from, old_size, new_size, flags, to));
 }
 
-int madvise_common(void* at, std::size_t length, int advice, live::Madvise* really) {
+int madvise_common(void* at, std::size_t length, int advice, direct::Madvise* really) {
     const MemoryCalls* const taken = calls();
     if (taken == nullptr || t_inside) {
         return really(at, length, advice);
@@ -75,7 +75,7 @@ int madvise_common(void* at, std::size_t length, int advice, live::Madvise* real
 }
 
 void* mremap_common(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to,
-                    live::Mremap* really) {
+                    direct::Mremap* really) {
     const MemoryCalls* const taken = calls();
     if (taken == nullptr || t_inside) {
         return really(from, old_size, new_size, flags, to);
@@ -179,4 +179,4 @@ void* softib_fs_raw_mremap(void* from, std::size_t old_size, std::size_t new_siz
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

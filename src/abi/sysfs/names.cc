@@ -15,7 +15,7 @@
 #include "abi/sysfs/next.h"
 #include "abi/sysfs/redirect.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -211,4 +211,4 @@ char* fs_get_current_dir_name() {
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -34,7 +34,7 @@
 #include "abi/sysfs/redirect.h"
 #include "runtime/shm/rpc.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -138,8 +138,8 @@ int open_netlink(std::uint32_t wanted_id) {
                                                                              : 0;
     int error = EADDRINUSE;
     if (port_id != 0) {
-        const live::request::NetlinkOpen request{.hosts = settings().host, .port_id = port_id};
-        error = live::rpc_ask(fd, request) == 0 ? 0 : EPROTONOSUPPORT;
+        const shm::request::NetlinkOpen request{.hosts = settings().host, .port_id = port_id};
+        error = shm::rpc_ask(fd, request) == 0 ? 0 : EPROTONOSUPPORT;
     }
     if (error != 0) {
         close(fd);
@@ -380,4 +380,4 @@ ssize_t fs_recvfrom_chk(int fd, void* to, size_t size, size_t room, int flags, s
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

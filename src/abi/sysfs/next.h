@@ -14,7 +14,7 @@
 /// Gives a function that has a name of our own the symbol of a function of the C library.
 #define SOFTIB_FS_EXPORT(symbol) __asm__(symbol) __attribute__((visibility("default"), used))
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 /// The next function with a symbol. It is looked up at the first use, so that it works before any
 /// constructor has run. get() returns nullptr if there is no such function.
@@ -42,4 +42,4 @@ class Next {
     std::atomic<Function*> function_{nullptr};
 };
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -14,7 +14,7 @@
 #include "abi/sysfs/next.h"
 #include "abi/sysfs/redirect.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -255,4 +255,4 @@ int fs_scandirat64(int dirfd, const char* path, dirent*** list, FilterFunction* 
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -19,9 +19,9 @@ static_assert(SYS_read == 0 && SYS_write == 1 && SYS_pread64 == 17 && SYS_pwrite
               SYS_readv == 19 && SYS_writev == 20 && SYS_mremap == 25 && SYS_madvise == 28 &&
               SYS_io_setup == 206 && SYS_io_uring_setup == 425);
 
-namespace softib::fs {
+namespace softib::sysfs {
 
-using live::kernel_call;
+using shm::kernel_call;
 
 extern "C" {
 
@@ -63,7 +63,7 @@ __attribute__((used)) long softib_fs_raw_writev(int fd, const iovec* at, std::si
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs
 
 __asm__(R"(
     .section .data.rel.ro, "aw"

@@ -13,7 +13,7 @@
 #include "abi/sysfs/live_file.h"
 #include "abi/sysfs/next.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -129,4 +129,4 @@ int fs_fseeko64(FILE* stream, off_t offset, int whence) {
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

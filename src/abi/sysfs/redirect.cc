@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -282,4 +282,4 @@ std::string_view path_of_fd(int fd, PathBuffer& buffer) {
     return {buffer.text, static_cast<std::size_t>(n)};
 }
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 /// The longest path that is redirected. Paths of the tree are short.
 inline constexpr std::size_t kPathMax = 1024;
@@ -53,4 +53,4 @@ bool is_device_node(const char* path);
 /// Returns the path of an open descriptor; empty if the kernel does not say.
 std::string_view path_of_fd(int fd, PathBuffer& buffer);
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

@@ -13,7 +13,7 @@
 #include "abi/sysfs/next.h"
 #include "abi/sysfs/redirect.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -204,4 +204,4 @@ ssize_t fs_llistxattr(const char* path, char* list, size_t size) {
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

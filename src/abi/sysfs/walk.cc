@@ -16,7 +16,7 @@
 #include "abi/sysfs/next.h"
 #include "abi/sysfs/redirect.h"
 
-namespace softib::fs {
+namespace softib::sysfs {
 
 namespace {
 
@@ -184,4 +184,4 @@ FTS* fs_fts64_open(char* const* paths, int options, FtsCompare* compare) {
 
 }  // extern "C"
 
-}  // namespace softib::fs
+}  // namespace softib::sysfs

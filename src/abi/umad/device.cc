@@ -35,13 +35,13 @@ void copy_text(char (&out)[N], const char* text) {
     out[bytes] = '\0';
 }
 
-std::span<const live::DeviceEntry> devices() {
+std::span<const shm::DeviceEntry> devices() {
     const Fabric* fabric = Fabric::get();
-    return fabric == nullptr ? std::span<const live::DeviceEntry>{} : fabric->devices();
+    return fabric == nullptr ? std::span<const shm::DeviceEntry>{} : fabric->devices();
 }
 
-int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t& port) {
-    const live::HcaRecord& hca = fabric.hca(device);
+int fill_port(const Fabric& fabric, const shm::DeviceEntry& device, umad_port_t& port) {
+    const shm::HcaRecord& hca = fabric.hca(device);
     const PortState state = hca.state.load(std::memory_order_relaxed);
     std::memset(&port, 0, sizeof port);
     copy_text(port.ca_name, device.name);
@@ -60,18 +60,18 @@ int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t
     port.gid_prefix = htobe64(hca.gid_prefix);
     port.port_guid = htobe64(hca.port_guid);
     copy_text(port.link_layer, hca.ip_gid != Gid{} ? "Ethernet" : "InfiniBand");
-    port.pkeys = static_cast<std::uint16_t*>(std::calloc(live::kPKeysPerPort, sizeof *port.pkeys));
+    port.pkeys = static_cast<std::uint16_t*>(std::calloc(shm::kPKeysPerPort, sizeof *port.pkeys));
     if (port.pkeys == nullptr) {
         return -ENOMEM;
     }
-    port.pkeys_size = live::kPKeysPerPort;
-    for (std::size_t i = 0; i < live::kPKeysPerPort; ++i) {
+    port.pkeys_size = shm::kPKeysPerPort;
+    for (std::size_t i = 0; i < shm::kPKeysPerPort; ++i) {
         port.pkeys[i] = hca.pkeys[i].load(std::memory_order_relaxed);
     }
     return 0;
 }
 
-void fill_pair(const live::DeviceEntry& device, CaPair& pair) {
+void fill_pair(const shm::DeviceEntry& device, CaPair& pair) {
     copy_text(pair.smi_name, device.name);
     copy_text(pair.gsi_name, device.name);
     pair.smi_preferred_port = kPort;
@@ -97,7 +97,7 @@ int umad_done(void) {
 
 int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max) {
     int count = 0;
-    for (const live::DeviceEntry& device : devices()) {
+    for (const shm::DeviceEntry& device : devices()) {
         if (count >= max) {
             break;
         }
@@ -108,7 +108,7 @@ int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max) {
 
 int umad_get_ca_portguids(const char* ca_name, __be64* portguids, int max) {
     const Fabric* fabric = Fabric::get();
-    const live::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
+    const shm::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
     if (device == nullptr) {
         return -ENODEV;
     }
@@ -124,18 +124,18 @@ int umad_get_ca_portguids(const char* ca_name, __be64* portguids, int max) {
 
 int umad_get_ca(const char* ca_name, umad_ca_t* ca) {
     const Fabric* fabric = Fabric::get();
-    const live::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
+    const shm::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
     if (device == nullptr) {
         return -ENODEV;
     }
-    const live::HcaRecord& hca = fabric->hca(*device);
+    const shm::HcaRecord& hca = fabric->hca(*device);
     std::memset(ca, 0, sizeof *ca);
     copy_text(ca->ca_name, device->name);
     ca->node_type = kNodeTypeCa;
     ca->numports = kPort;
-    copy_text(ca->fw_ver, live::kFirmwareVersion);
-    copy_text(ca->ca_type, live::kHcaType);
-    std::snprintf(ca->hw_ver, sizeof ca->hw_ver, "%x", live::kHardwareRevision);
+    copy_text(ca->fw_ver, shm::kFirmwareVersion);
+    copy_text(ca->ca_type, shm::kHcaType);
+    std::snprintf(ca->hw_ver, sizeof ca->hw_ver, "%x", shm::kHardwareRevision);
     ca->node_guid = htobe64(hca.node_guid);
     ca->system_guid = htobe64(hca.system_image_guid);
     auto* port = static_cast<umad_port_t*>(std::calloc(1, sizeof(umad_port_t)));
@@ -167,7 +167,7 @@ int umad_release_ca(umad_ca_t* ca) {
 
 int umad_get_port(const char* ca_name, int portnum, umad_port_t* port) {
     const Fabric* fabric = Fabric::get();
-    const live::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
+    const shm::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
     if (device == nullptr) {
         return -ENODEV;
     }
@@ -189,7 +189,7 @@ int umad_release_port(umad_port_t* port) {
 
 int umad_get_issm_path(const char* ca_name, int portnum, char path[], int max) {
     const Fabric* fabric = Fabric::get();
-    const live::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
+    const shm::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
     if (device == nullptr) {
         return -ENODEV;
     }
@@ -204,7 +204,7 @@ int umad_get_issm_path(const char* ca_name, int portnum, char path[], int max) {
 umad_device_node* umad_get_ca_device_list(void) {
     umad_device_node* head = nullptr;
     umad_device_node** tail = &head;
-    for (const live::DeviceEntry& device : devices()) {
+    for (const shm::DeviceEntry& device : devices()) {
         const std::size_t bytes = std::strlen(device.name) + 1;
         auto* node = static_cast<umad_device_node*>(std::calloc(1, sizeof **tail + bytes));
         if (node == nullptr) {
@@ -270,7 +270,7 @@ int softib_umad_get_smi_gsi_pairs(CaPair* cas, size_t max) {
 int softib_umad_get_smi_gsi_pair_by_ca_name(const char* name, std::uint8_t portnum, CaPair* pair,
                                             unsigned) {
     const Fabric* fabric = Fabric::get();
-    const live::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(name);
+    const shm::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(name);
     if (device == nullptr || (portnum != UMAD_ANY_PORT && portnum != kPort)) {
         return -1;
     }

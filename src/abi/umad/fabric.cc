@@ -29,15 +29,15 @@ const Fabric* Fabric::get() {
 }
 
 bool Fabric::open() {
-    const auto [dir, hosts] = live::program_place();
+    const auto [dir, hosts] = shm::program_place();
     if (dir == nullptr || hosts == nullptr) {
         return false;
     }
-    arena_ = live::observe(dir);
+    arena_ = shm::observe(dir);
     if (arena_.base == nullptr) {
         return false;
     }
-    device_count_ = std::min(live::list_devices(arena_, hosts, devices_), kDevicesMax);
+    device_count_ = std::min(shm::list_devices(arena_, hosts, devices_), kDevicesMax);
     // Copied, because the program may change its environment.
     dir_ = strdup(dir);
     const char* const kept = strdup(hosts);
@@ -48,9 +48,9 @@ bool Fabric::open() {
     return true;
 }
 
-const live::DeviceEntry* Fabric::find(const char* name) const {
+const shm::DeviceEntry* Fabric::find(const char* name) const {
     const auto all = devices();
-    const auto found = std::ranges::find_if(all, [&](const live::DeviceEntry& device) {
+    const auto found = std::ranges::find_if(all, [&](const shm::DeviceEntry& device) {
         return name != nullptr
                    ? std::string_view(device.name) == name
                    : hca(device).state.load(std::memory_order_relaxed) == PortState::kActive;

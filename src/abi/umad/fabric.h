@@ -20,13 +20,13 @@ class Fabric {
     /// Opens it on first use and keeps it. Returns nullptr if there is none.
     static const Fabric* get();
 
-    std::span<const live::DeviceEntry> devices() const { return {devices_, device_count_}; }
-    const live::HcaRecord& hca(const live::DeviceEntry& device) const {
+    std::span<const shm::DeviceEntry> devices() const { return {devices_, device_count_}; }
+    const shm::HcaRecord& hca(const shm::DeviceEntry& device) const {
         return arena_.hcas[device.hca];
     }
     /// Returns the device with this name, or nullptr. A null name means the first device with an
     /// active port, or else the first device.
-    const live::DeviceEntry* find(const char* name) const;
+    const shm::DeviceEntry* find(const char* name) const;
 
     const char* dir() const { return dir_; }
     std::string_view hosts() const { return hosts_; }
@@ -36,8 +36,8 @@ class Fabric {
 
     bool open();
 
-    live::Arena arena_;
-    live::DeviceEntry devices_[kDevicesMax];
+    shm::Arena arena_;
+    shm::DeviceEntry devices_[kDevicesMax];
     std::size_t device_count_ = 0;
     const char* dir_ = nullptr;
     std::string_view hosts_;

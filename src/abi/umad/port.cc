@@ -67,12 +67,12 @@ bool add_port(int fd) {
 }
 
 int connect_port(const Fabric& fabric, std::uint32_t hca) {
-    const int fd = live::rpc_connect(fabric.dir());
+    const int fd = shm::rpc_connect(fabric.dir());
     if (fd < 0) {
         return -1;
     }
-    int error = live::rpc_ask(
-        fd, live::request::MadOpen{.hosts = fabric.hosts(), .hca = hca, .port = kPort});
+    int error =
+        shm::rpc_ask(fd, shm::request::MadOpen{.hosts = fabric.hosts(), .hca = hca, .port = kPort});
     if (error == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         error = errno;
     }
@@ -91,11 +91,11 @@ int connect_port(const Fabric& fabric, std::uint32_t hca) {
 /// that fails.
 template <typename Request>
 bool send_request(int fd, const Request& request, int passed_fd) {
-    live::Message message;
-    if (!live::to_message(request, message)) {
+    shm::Message message;
+    if (!shm::to_message(request, message)) {
         return false;
     }
-    while (!live::rpc_send(fd, message, passed_fd)) {
+    while (!shm::rpc_send(fd, message, passed_fd)) {
         pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
         if (errno != EAGAIN || poll(&room, 1, kSendWaitMs) != 1) {
             return false;
@@ -106,14 +106,14 @@ bool send_request(int fd, const Request& request, int passed_fd) {
 
 /// Tells the daemon which requests are for this agent.
 bool announce(int fd, std::uint32_t id, const umad_reg_attr& attr) {
-    live::MadAgent agent;
+    shm::MadAgent agent;
     agent.id = id;
     agent.mgmt_class = attr.mgmt_class;
     agent.version = attr.mgmt_class_version;
     agent.rmpp = (attr.flags & UMAD_USER_RMPP) != 0 ? 0 : attr.rmpp_version;
     agent.oui = attr.oui;
     std::memcpy(agent.method_mask, attr.method_mask, sizeof agent.method_mask);
-    return send_request(fd, live::request::MadRegister{.agent = agent}, -1);
+    return send_request(fd, shm::request::MadRegister{.agent = agent}, -1);
 }
 
 /// Registers an agent at a port. Returns 0 or an errno value.
@@ -162,7 +162,7 @@ bool has_agent(int fd, int agent) {
     return port != nullptr && agent >= 0 && agent < UMAD_CA_MAX_AGENTS && port->agents[agent].used;
 }
 
-live::MadFrame frame_of(const ib_user_mad& umad) {
+shm::MadFrame frame_of(const ib_user_mad& umad) {
     return {.agent = umad.agent_id,
             .timeout_ms = umad.timeout_ms,
             .retries = umad.retries,
@@ -174,7 +174,7 @@ live::MadFrame frame_of(const ib_user_mad& umad) {
             .path_bits = umad.addr.path_bits};
 }
 
-void fill_from(ib_user_mad& umad, const live::MadFrame& frame, int status, std::size_t bytes) {
+void fill_from(ib_user_mad& umad, const shm::MadFrame& frame, int status, std::size_t bytes) {
     std::memset(&umad, 0, sizeof umad);
     umad.agent_id = frame.agent;
     umad.status = static_cast<std::uint32_t>(status);
@@ -194,11 +194,11 @@ void fill_from(ib_user_mad& umad, const live::MadFrame& frame, int status, std::
 struct Kept {
     int fd = -1;
     int status = 0;
-    live::request::Mad mad;
+    shm::request::Mad mad;
 };
 Kept g_kept;  // Guarded by g_mutex. Only the newest is kept, because a program asks again at once.
 
-bool take_kept(int fd, live::request::Mad& mad, int& status) {
+bool take_kept(int fd, shm::request::Mad& mad, int& status) {
     const std::lock_guard guard(g_mutex);
     if (g_kept.fd != fd) {
         return false;
@@ -209,7 +209,7 @@ bool take_kept(int fd, live::request::Mad& mad, int& status) {
     return true;
 }
 
-void keep(int fd, const live::request::Mad& mad, int status) {
+void keep(int fd, const shm::request::Mad& mad, int status) {
     const std::lock_guard guard(g_mutex);
     if (g_kept.mad.file >= 0) {
         close(g_kept.mad.file);
@@ -224,13 +224,13 @@ bool is_kept(int fd) {
 
 /// Takes a MAD from the daemon. Returns 0 or an errno value. `status` is not 0 if the MAD is a
 /// request of the program that was not answered.
-int receive_mad(int fd, live::request::Mad& mad, int& status) {
-    live::Message message;
+int receive_mad(int fd, shm::request::Mad& mad, int& status) {
+    shm::Message message;
     int file = -1;
-    if (!live::rpc_receive(fd, message, &file)) {
+    if (!shm::rpc_receive(fd, message, &file)) {
         return errno == EAGAIN ? EWOULDBLOCK : EIO;
     }
-    if (message.request != live::request::Mad::kId || !live::decode(message, mad)) {
+    if (message.request != shm::request::Mad::kId || !shm::decode(message, mad)) {
         if (file >= 0) {
             close(file);
         }
@@ -277,7 +277,7 @@ extern "C" {
 
 int umad_open_port(const char* ca_name, int portnum) {
     const Fabric* fabric = Fabric::get();
-    const live::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
+    const shm::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
     if (device == nullptr) {
         return failed(ENODEV);
     }
@@ -361,7 +361,7 @@ int umad_unregister(int fd, int agentid) {
         return -1;
     }
     port->agents[agentid] = Agent{};
-    send_request(fd, live::request::MadUnregister{.agent_id = static_cast<std::uint32_t>(agentid)},
+    send_request(fd, shm::request::MadUnregister{.agent_id = static_cast<std::uint32_t>(agentid)},
                  -1);
     return 0;
 }
@@ -369,7 +369,7 @@ int umad_unregister(int fd, int agentid) {
 int umad_send(int fd, int agentid, void* umad, int length, int timeout_ms, int retries) {
     if (!has_agent(fd, agentid) || umad == nullptr ||
         length < static_cast<int>(wire::kMadHeaderBytes) ||
-        length > static_cast<int>(live::kMadMessageMax)) {
+        length > static_cast<int>(shm::kMadMessageMax)) {
         return failed(EINVAL);
     }
     auto& user = *static_cast<ib_user_mad*>(umad);
@@ -379,10 +379,10 @@ int umad_send(int fd, int agentid, void* umad, int length, int timeout_ms, int r
     if (umad_debug(-1) > 1) {
         umad_dump(umad);
     }
-    live::MadFrame frame = frame_of(user);
-    frame.timeout_ms = timeout_ms < 0 ? live::kMadForever : user.timeout_ms;
+    shm::MadFrame frame = frame_of(user);
+    frame.timeout_ms = timeout_ms < 0 ? shm::kMadForever : user.timeout_ms;
     const auto bytes = static_cast<std::size_t>(length);
-    live::request::Mad mad{.frame = frame, .bytes = static_cast<std::uint32_t>(bytes)};
+    shm::request::Mad mad{.frame = frame, .bytes = static_cast<std::uint32_t>(bytes)};
     std::memcpy(mad.first.data(), user.data, std::min(bytes, wire::kMadBytes));
     int file = -1;
     if (bytes > wire::kMadBytes) {
@@ -402,7 +402,7 @@ int umad_recv(int fd, void* umad, int* length, int timeout_ms) {
     if (umad == nullptr || length == nullptr || *length < static_cast<int>(wire::kMadBytes)) {
         return failed(EINVAL);
     }
-    live::request::Mad mad;
+    shm::request::Mad mad;
     int mad_status = 0;
     if (!take_kept(fd, mad, mad_status)) {
         if (timeout_ms != 0) {

@@ -14,8 +14,8 @@
 
 namespace softib::abi {
 
-live::AddressVector to_runtime(const ibv_ah_attr& attr) {
-    live::AddressVector av;
+hca::AddressVector to_runtime(const ibv_ah_attr& attr) {
+    hca::AddressVector av;
     av.dlid = Lid{attr.dlid};
     av.sl = attr.sl;
     av.path_bits = attr.src_path_bits;
@@ -28,7 +28,7 @@ live::AddressVector to_runtime(const ibv_ah_attr& attr) {
     return av;
 }
 
-ibv_ah_attr from_runtime(const live::AddressVector& av, std::uint8_t port,
+ibv_ah_attr from_runtime(const hca::AddressVector& av, std::uint8_t port,
                          std::uint8_t static_rate) {
     ibv_ah_attr attr{};
     attr.dlid = av.dlid.value;
@@ -89,12 +89,12 @@ extern "C" {
 ibv_ah* softib_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept {
     if (attr->port_num != 1 || attr->sl > 15 ||
         (attr->is_global == 0 && is_ethernet(pd->context)) ||
-        (attr->is_global != 0 && attr->grh.sgid_index >= live::kGidsPerPort)) {
+        (attr->is_global != 0 && attr->grh.sgid_index >= shm::kGidsPerPort)) {
         return fail<ibv_ah>(EINVAL);
     }
     auto* ah = new (std::nothrow) Ah{};
     const Context& c = impl(pd->context);
-    if (ah == nullptr || !ah->share.take(*c.process, c.hca, live::ObjectKind::kAh)) {
+    if (ah == nullptr || !ah->share.take(*c.process, c.hca, shm::ObjectKind::kAh)) {
         delete ah;
         return fail<ibv_ah>(ENOMEM);
     }
@@ -128,7 +128,7 @@ int softib_ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* 
     attr->grh.flow_label = word & 0xFFFFF;
     attr->grh.traffic_class = static_cast<std::uint8_t>(word >> 20);
     attr->grh.hop_limit = route.hop_limit;
-    for (int i = 0; i < static_cast<int>(live::kGidsPerPort); ++i) {
+    for (int i = 0; i < static_cast<int>(shm::kGidsPerPort); ++i) {
         ibv_gid gid;
         if (softib_ibv_query_gid(context, port, i, &gid) == 0 &&
             std::memcmp(&gid, &route.dgid, sizeof gid) == 0) {
@@ -153,7 +153,7 @@ ibv_ah* softib_ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh,
 }
 
 int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
-    const int error = multicast<live::request::McastAttach>(qp, gid, lid);
+    const int error = multicast<shm::request::McastAttach>(qp, gid, lid);
     if (error == 0) {
         ++impl(qp).attached_groups;
     }
@@ -161,7 +161,7 @@ int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) n
 }
 
 int softib_ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
-    const int error = multicast<live::request::McastDetach>(qp, gid, lid);
+    const int error = multicast<shm::request::McastDetach>(qp, gid, lid);
     if (error == 0) {
         --impl(qp).attached_groups;
     }

@@ -39,7 +39,7 @@ void give_way(Cq& cq, bool found) {
     }
 }
 
-void to_wc(const live::Cqe& e, ibv_wc& wc) {
+void to_wc(const shm::Cqe& e, ibv_wc& wc) {
     wc.wr_id = e.wr_id;
     wc.status = static_cast<ibv_wc_status>(e.status);
     wc.opcode = static_cast<ibv_wc_opcode>(e.opcode);
@@ -59,7 +59,7 @@ template <typename Path>
 int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     Cq& cq = impl(base);
     impl(base->context).process->progress.poll();
-    const int taken = cq.runtime->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
+    const int taken = cq.runtime->poll(max, [&wc](const shm::Cqe& e) { to_wc(e, *wc++); });
     if constexpr (Path::kPollsYield) {
         give_way(cq, taken != 0);
     }
@@ -82,7 +82,7 @@ int req_notify_cq(ibv_cq* base, int solicited_only) {
 // --- The extended polling interface --------------------------------------------------------------
 
 bool take(Cq& cq) {
-    const live::Cqe* e = cq.runtime->peek_locked();
+    const shm::Cqe* e = cq.runtime->peek_locked();
     if (e == nullptr) {
         return false;
     }
@@ -165,7 +165,7 @@ std::uint64_t read_wallclock_ns(ibv_cq_ex* c) {
     clock_gettime(CLOCK_REALTIME, &t);
     const std::uint64_t now = static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
                               static_cast<std::uint64_t>(t.tv_nsec);
-    return now - (live::monotonic_ns() - impl(c).current.timestamp_ns);
+    return now - (shm::monotonic_ns() - impl(c).current.timestamp_ns);
 }
 
 void set_readers(ibv_cq_ex& c) {
@@ -193,21 +193,21 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
             int vector, std::uint64_t wc_flags) {
     Context& c = impl(context);
     if (vector < 0 || vector >= context->num_comp_vectors || entries == 0 ||
-        entries > live::kCqEntriesMax - 1) {
+        entries > direct::kCqEntriesMax - 1) {
         return fail<Cq>(EINVAL);
     }
     if (!c.process->self.usable()) {
         return fail<Cq>(EIO);
     }
     auto* cq = new (std::nothrow) Cq{};
-    if (cq == nullptr || !cq->share.take(*c.process, c.hca, live::ObjectKind::kCq)) {
+    if (cq == nullptr || !cq->share.take(*c.process, c.hca, shm::ObjectKind::kCq)) {
         delete cq;
         return fail<Cq>(ENOMEM);
     }
     cq->event_id = Registry::get().add(cq);
     cq->runtime =
-        live::Cq::create(*c.process, c.hca, entries, channel != nullptr ? impl(channel).id : 0,
-                         c.async_channel, cq->event_id, (wc_flags & kWcTimestamps) != 0);
+        direct::Cq::create(*c.process, c.hca, entries, channel != nullptr ? impl(channel).id : 0,
+                           c.async_channel, cq->event_id, (wc_flags & kWcTimestamps) != 0);
     if (cq->runtime == nullptr) {
         const int saved = errno;
         Registry::get().remove(cq->event_id);
@@ -253,9 +253,9 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
 
 }  // namespace
 
-void set_cq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path) {
+void set_cq_ops(verbs_context& ops, const shm::Arena& arena, PathOps& path) {
     ops.create_cq_ex = create_cq_ex;
-    live::with_data_path(arena, [&]<typename Path>(Path) {
+    direct::with_data_path(arena, [&]<typename Path>(Path) {
         ops.context.ops.poll_cq = record::wanted() ? poll_cq_recorded<Path> : poll_cq<Path>;
         path.start_poll = start_poll<Path>;
     });
@@ -270,14 +270,14 @@ using namespace softib::abi;
 extern "C" {
 
 ibv_comp_channel* softib_ibv_create_comp_channel(ibv_context* context) noexcept {
-    live::Process& process = *impl(context).process;
+    direct::Process& process = *impl(context).process;
     auto* channel = new (std::nothrow) Channel{};
     if (channel == nullptr) {
         return fail<ibv_comp_channel>(ENOMEM);
     }
     channel->id = process.next_channel();
     channel->base.context = context;
-    channel->base.fd = live::channel_create(process.self.process_dir, channel->id);
+    channel->base.fd = shm::channel_create(process.self.process_dir, channel->id);
     if (channel->base.fd < 0) {
         const int saved = errno;
         delete channel;
@@ -343,7 +343,7 @@ int softib_ibv_destroy_cq(ibv_cq* base) noexcept {
 
 int softib_ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** out, void** user) noexcept {
     for (;;) {
-        live::ChannelEvent e{};
+        shm::ChannelEvent e{};
         if (read(channel->fd, &e, sizeof e) != sizeof e) {
             return -1;
         }

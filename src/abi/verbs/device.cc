@@ -23,8 +23,8 @@ namespace {
 std::mutex g_contexts_mutex;
 std::vector<Context*> g_contexts;
 
-void fill_device(Device& device, live::Process& process, std::size_t index) {
-    const live::DeviceEntry& entry = process.self.devices[index];
+void fill_device(Device& device, direct::Process& process, std::size_t index) {
+    const shm::DeviceEntry& entry = process.self.devices[index];
     std::memset(&device, 0, sizeof device);
     device.process = &process;
     device.hca = entry.hca;
@@ -61,8 +61,8 @@ struct ForkHandlers {
 
 /// Returns the devices of this process, which are made once and never freed: programs keep pointers
 /// to devices of lists that they have freed.
-Device* devices_of(live::Process& process) {
-    static live::Process* made_for = nullptr;
+Device* devices_of(direct::Process& process) {
+    static direct::Process* made_for = nullptr;
     static Device* devices = nullptr;
     ForkHandlers::install();
     const std::lock_guard guard(g_devices_mutex);
@@ -78,13 +78,13 @@ Device* devices_of(live::Process& process) {
 }
 
 bool open_async_channel(Context& context) {
-    live::Process& process = *context.process;
+    direct::Process& process = *context.process;
     context.async_channel = process.next_channel();
-    context.base.async_fd = live::channel_create(process.self.process_dir, context.async_channel);
+    context.base.async_fd = shm::channel_create(process.self.process_dir, context.async_channel);
     if (context.base.async_fd < 0) {
         return false;
     }
-    for (std::uint32_t i = 0; i < live::kAsyncChannels; ++i) {
+    for (std::uint32_t i = 0; i < shm::kAsyncChannels; ++i) {
         auto& entry = process.self.slot->async_channels[i];
         if (entry.channel.load(std::memory_order_relaxed) == 0) {
             entry.hca = context.hca;
@@ -93,11 +93,11 @@ bool open_async_channel(Context& context) {
             return true;
         }
     }
-    context.async_slot = live::kAsyncChannels;  // Too many contexts: this one gets no port events.
+    context.async_slot = shm::kAsyncChannels;  // Too many contexts: this one gets no port events.
     return true;
 }
 
-Context* make_context(ibv_device* device, live::Process& process, std::uint32_t hca) {
+Context* make_context(ibv_device* device, direct::Process& process, std::uint32_t hca) {
     void* memory = std::calloc(1, sizeof(Context));
     if (memory == nullptr) {
         return fail<Context>(ENOMEM);
@@ -168,8 +168,8 @@ using namespace softib::abi;
 extern "C" {
 
 ibv_device** softib_ibv_get_device_list(int* num_devices) noexcept {
-    const live::ProgramPlace place = live::program_place();
-    live::Process* process = live::Process::attach(place.dir, place.hosts);
+    const shm::ProgramPlace place = shm::program_place();
+    direct::Process* process = direct::Process::attach(place.dir, place.hosts);
     const int why = errno;
     if (process == nullptr && place.dir != nullptr) {
         std::fprintf(stderr, "softib: cannot join the fabric at %s as host %s: %s\n", place.dir,
@@ -212,8 +212,8 @@ __be64 softib_ibv_get_device_guid(ibv_device* device) noexcept {
 }
 
 ibv_context* softib_ibv_open_device(ibv_device* device) noexcept {
-    const live::ProgramPlace place = live::program_place();
-    live::Process* process = live::Process::attach(place.dir, place.hosts);
+    const shm::ProgramPlace place = shm::program_place();
+    direct::Process* process = direct::Process::attach(place.dir, place.hosts);
     if (process == nullptr) {
         return nullptr;
     }
@@ -227,9 +227,9 @@ int softib_ibv_close_device(ibv_context* base) noexcept {
         const std::lock_guard guard(g_contexts_mutex);
         std::erase(g_contexts, &context);
     }
-    live::Process& process = *context.process;
+    direct::Process& process = *context.process;
     if (process.self.usable()) {
-        if (context.async_slot < live::kAsyncChannels) {
+        if (context.async_slot < shm::kAsyncChannels) {
             process.self.slot->async_channels[context.async_slot].channel.store(0);
         }
         // Wakes a thread that is blocked in ibv_get_async_event.
@@ -250,7 +250,7 @@ ibv_context* softib_ibv_import_device(int cmd_fd) noexcept {
         return nullptr;
     }
     ibv_device* device = nullptr;
-    live::Process* process = nullptr;
+    direct::Process* process = nullptr;
     std::uint32_t hca = 0;
     {
         const std::lock_guard guard(g_contexts_mutex);
@@ -273,7 +273,7 @@ ibv_context* softib_ibv_import_device(int cmd_fd) noexcept {
 
 int softib_ibv_get_async_event(ibv_context* context, ibv_async_event* event) noexcept {
     for (;;) {
-        live::ChannelEvent e{};
+        shm::ChannelEvent e{};
         const ssize_t got = read(context->async_fd, &e, sizeof e);
         if (got != sizeof e) {
             return -1;
@@ -283,31 +283,31 @@ int softib_ibv_get_async_event(ibv_context* context, ibv_async_event* event) noe
             return -1;
         }
         event->event_type = static_cast<ibv_event_type>(e.kind);
-        const auto kind = static_cast<live::AsyncKind>(e.kind);
+        const auto kind = static_cast<hca::AsyncKind>(e.kind);
         Registry& registry = Registry::get();
         bool known = true;
         switch (kind) {
-            case live::AsyncKind::kCqErr:
+            case hca::AsyncKind::kCqErr:
                 known = registry.with(e.cookie, [&](void* object) {
                     auto* cq = static_cast<Cq*>(object);
                     ++cq->async_events_delivered;
                     event->element.cq = reinterpret_cast<ibv_cq*>(&cq->base);
                 });
                 break;
-            case live::AsyncKind::kQpFatal:
-            case live::AsyncKind::kQpReqErr:
-            case live::AsyncKind::kQpAccessErr:
-            case live::AsyncKind::kCommEst:
-            case live::AsyncKind::kSqDrained:
-            case live::AsyncKind::kQpLastWqeReached:
+            case hca::AsyncKind::kQpFatal:
+            case hca::AsyncKind::kQpReqErr:
+            case hca::AsyncKind::kQpAccessErr:
+            case hca::AsyncKind::kCommEst:
+            case hca::AsyncKind::kSqDrained:
+            case hca::AsyncKind::kQpLastWqeReached:
                 known = registry.with(e.cookie, [&](void* object) {
                     auto* qp = static_cast<Qp*>(object);
                     ++qp->events_delivered;
                     event->element.qp = &qp->space.qp_ex.qp_base;
                 });
                 break;
-            case live::AsyncKind::kSrqErr:
-            case live::AsyncKind::kSrqLimitReached:
+            case hca::AsyncKind::kSrqErr:
+            case hca::AsyncKind::kSrqLimitReached:
                 known = registry.with(e.cookie, [&](void* object) {
                     auto* srq = static_cast<Srq*>(object);
                     ++srq->events_delivered;

@@ -45,14 +45,14 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
         return fail<ibv_dm>(EINVAL);
     }
     const Context& c = impl(context);
-    if (attr->length > live::object_limit(c.process->self.arena, live::ObjectKind::kDeviceMemory)) {
+    if (attr->length > shm::object_limit(c.process->self.arena, shm::ObjectKind::kDeviceMemory)) {
         return fail<ibv_dm>(ENOMEM);
     }
     auto* dm = new (std::nothrow) Dm{};
     if (dm == nullptr) {
         return fail<ibv_dm>(ENOMEM);
     }
-    if (dm->share.take(*c.process, c.hca, live::ObjectKind::kDeviceMemory,
+    if (dm->share.take(*c.process, c.hca, shm::ObjectKind::kDeviceMemory,
                        static_cast<std::uint32_t>(attr->length))) {
         dm->off = c.process->memory.allocate_pages(attr->length);
     }

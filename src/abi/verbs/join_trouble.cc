@@ -15,15 +15,15 @@ namespace softib::abi {
 namespace {
 
 std::string versions_text() {
-    return "protocol " + std::to_string(live::kProtocolVersion) + ", arena " +
-           std::to_string(live::kArenaVersion);
+    return "protocol " + std::to_string(shm::kProtocolVersion) + ", arena " +
+           std::to_string(shm::kArenaVersion);
 }
 
 /// Returns the version of the fabric's daemon if it differs from ours; an empty text if it is the
 /// same or unknown.
 std::string other_version(const std::string& dir) {
     std::string text;
-    std::ifstream file(dir + "/" + live::kVersionFileName);
+    std::ifstream file(dir + "/" + shm::kVersionFileName);
     std::getline(file, text);
     return text.ends_with(versions_text()) ? "" : text;
 }
@@ -44,7 +44,7 @@ std::string join_trouble(const std::string& dir, int error) {
         case EAGAIN:
             return "its softibd does not answer; see: softib list";
         case ENOENT:
-            return access((dir + "/" + live::kSocketName).c_str(), F_OK) == 0
+            return access((dir + "/" + shm::kSocketName).c_str(), F_OK) == 0
                        ? "it has no such host; softib status shows its hosts"
                        : "it is not up; see: softib list";
         case ECONNREFUSED:

@@ -52,14 +52,14 @@ int check_access(unsigned access) {
 }
 
 std::uint32_t runtime_access(unsigned access) {
-    return access & (live::kLocalWrite | live::kRemoteWrite | live::kRemoteRead |
-                     live::kRemoteAtomic | live::kMwBind);
+    return access & (hca::kLocalWrite | hca::kRemoteWrite | hca::kRemoteRead | hca::kRemoteAtomic |
+                     hca::kMwBind);
 }
 
 Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     const Context& context = impl(pd->context);
     Mr* mr = new_mr(pd, index, addr, length);
-    if (mr != nullptr && mr->share.take(*context.process, context.hca, live::ObjectKind::kMr)) {
+    if (mr != nullptr && mr->share.take(*context.process, context.hca, shm::ObjectKind::kMr)) {
         return mr;
     }
     if (mr != nullptr) {
@@ -73,7 +73,7 @@ Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) 
 namespace {
 
 bool is_on_gpu(const Mr& mr) {
-    return impl(mr.base.context).process->self.arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
+    return impl(mr.base.context).process->self.arena.mrs[mr.index].rest_tier == shm::Tier::kGpu;
 }
 
 ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova,
@@ -85,7 +85,7 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
     if (!context.process->self.usable()) {
         return fail<ibv_mr>(EIO);
     }
-    live::RegionRequest request;
+    direct::RegionRequest request;
     request.va = reinterpret_cast<std::uint64_t>(addr);
     request.length = length;
     request.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
@@ -124,16 +124,16 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
         advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || num_sge == 0) {
         return answer(EINVAL);
     }
-    const live::Arena& arena = impl(pd->context).process->self.arena;
+    const shm::Arena& arena = impl(pd->context).process->self.arena;
     for (std::uint32_t i = 0; i < num_sge; ++i) {
-        const live::MrShared& mr = arena.mrs[(sges[i].lkey >> 8) % live::kMrsMax];
+        const shm::MrShared& mr = arena.mrs[(sges[i].lkey >> 8) % shm::kMrsMax];
         if (mr.key.load() != sges[i].lkey || mr.pd != protection(pd).id) {
             return answer(EINVAL);
         }
         const bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
         const std::uint64_t offset = sges[i].addr - mr.iova;
         if (offset > mr.length || sges[i].length > mr.length - offset ||
-            (write && (mr.access & live::kLocalWrite) == 0)) {
+            (write && (mr.access & hca::kLocalWrite) == 0)) {
             return answer(EINVAL);
         }
     }
@@ -160,11 +160,11 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     const Context& context = impl(pd->context);
     auto* mw = new (std::nothrow) Mw{};
     std::uint32_t index = 0;
-    if (mw == nullptr || !mw->share.take(*context.process, context.hca, live::ObjectKind::kMw)) {
+    if (mw == nullptr || !mw->share.take(*context.process, context.hca, shm::ObjectKind::kMw)) {
         delete mw;
         return fail<ibv_mw>(ENOMEM);
     }
-    const auto kind = type == IBV_MW_TYPE_1 ? live::KeyKind::kWindow1 : live::KeyKind::kWindow2;
+    const auto kind = type == IBV_MW_TYPE_1 ? hca::KeyKind::kWindow1 : hca::KeyKind::kWindow2;
     if (const int error =
             context.process->regions->add_window(protection(pd).id, context.hca, kind, index);
         error != 0) {
@@ -186,10 +186,10 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
 bool has_windows(const Mr& mr) {
     Windows& windows = Windows::get();
     const std::lock_guard guard(windows.mutex);
-    const live::Arena& arena = impl(mr.base.context).process->self.arena;
-    const live::MrShared& region = arena.mrs[mr.index];
+    const shm::Arena& arena = impl(mr.base.context).process->self.arena;
+    const shm::MrShared& region = arena.mrs[mr.index];
     return std::ranges::any_of(windows.indices, [&](std::uint32_t index) {
-        const live::MrShared& window = arena.mrs[index];
+        const shm::MrShared& window = arena.mrs[index];
         return window.length != 0 && window.parent == mr.index &&
                window.generation.load() == region.generation.load();
     });
@@ -208,7 +208,7 @@ int dealloc_mw(ibv_mw* base) {
     return 0;
 }
 
-template <live::QpKind Kind>
+template <direct::QpKind Kind>
 int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     Mw& mw = impl(base);
     const ibv_mw_bind_info& info = bind->bind_info;
@@ -218,17 +218,17 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
         (info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0) {
         return answer(EINVAL);
     }
-    live::Process& process = *impl(qp->context).process;
-    live::BindInfo wire{};
+    direct::Process& process = *impl(qp->context).process;
+    shm::BindInfo wire{};
     wire.mw_index = mw.index;
     wire.mr_index = info.mr != nullptr ? impl(info.mr).index : 0;
     wire.new_rkey = process.regions->rotate_key(mw.index);
     wire.access = info.mw_access_flags;
     wire.address = info.addr;
     wire.length = info.length;
-    live::WorkRequest wr{};
+    shm::WorkRequest wr{};
     wr.wr_id = bind->wr_id;
-    wr.opcode = live::WrOpcode::kBindMw;
+    wr.opcode = hca::WrOpcode::kBindMw;
     wr.flags = static_cast<std::uint8_t>(bind->send_flags);
     wr.bind = &wire;
     auto& runtime = static_cast<Kind&>(*impl(qp).runtime);
@@ -285,14 +285,14 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
 
 }  // namespace
 
-void set_memory_ops(verbs_context& ops, const live::Arena& arena) {
+void set_memory_ops(verbs_context& ops, const shm::Arena& arena) {
     ops.advise_mr = advise_mr;
     ops.alloc_null_mr = alloc_null_mr;
     ops.alloc_td = alloc_td;
     ops.dealloc_td = dealloc_td;
     ops.alloc_parent_domain = alloc_parent_domain;
     ops.context.ops.alloc_mw = alloc_mw;
-    live::with_data_path(arena, [&]<typename Path>(Path) {
+    direct::with_data_path(arena, [&]<typename Path>(Path) {
         ops.context.ops.bind_mw = bind_mw<typename Path::QueuePair>;
     });
     ops.context.ops.dealloc_mw = dealloc_mw;
@@ -314,7 +314,7 @@ ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
         return fail<ibv_pd>(ENOMEM);
     }
     const Context& c = impl(context);
-    if (!pd->share.take(*c.process, c.hca, live::ObjectKind::kPd) ||
+    if (!pd->share.take(*c.process, c.hca, shm::ObjectKind::kPd) ||
         (pd->id = c.process->take_domain()) == 0) {
         delete pd;
         return fail<ibv_pd>(ENOMEM);
@@ -382,8 +382,8 @@ ibv_mr* softib_ibv_reg_mr_iova2(ibv_pd* pd, void* addr, std::size_t length, std:
 /// that the GPU driver has for it: every known program passes that address as `iova`.
 ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova,
                                  int fd, int access) noexcept {
-    live::Process& process = *impl(pd->context).process;
-    if (!process.self.usable() || live::is_packet_path(process.self.arena) ||
+    direct::Process& process = *impl(pd->context).process;
+    if (!process.self.usable() || shm::is_packet_path(process.self.arena) ||
         !process.gpu.usable()) {
         return fail<ibv_mr>(EOPNOTSUPP);
     }
@@ -422,9 +422,9 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
         return IBV_REREG_MR_ERR_INPUT;
     }
     Mr& mr = impl(base);
-    live::Process& process = *impl(base->context).process;
-    const live::MrShared& shared = process.self.arena.mrs[mr.index];
-    live::RegionRequest request;
+    direct::Process& process = *impl(base->context).process;
+    const shm::MrShared& shared = process.self.arena.mrs[mr.index];
+    direct::RegionRequest request;
     request.va = reinterpret_cast<std::uint64_t>(translation ? addr : base->addr);
     request.length = translation ? length : base->length;
     request.iova = request.va;
@@ -458,7 +458,7 @@ int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
     if (has_windows(mr)) {
         return answer(EBUSY);
     }
-    live::Process& process = *impl(base->context).process;
+    direct::Process& process = *impl(base->context).process;
     if (!mr.imported && process.self.usable()) {
         process.regions->remove(mr.index);
     }
@@ -471,12 +471,12 @@ int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
 }
 
 ibv_mr* softib_ibv_import_mr(ibv_pd* pd, std::uint32_t handle) noexcept {
-    const live::Process& process = *impl(pd->context).process;
-    if (handle >= live::kMrsMax || process.self.arena.mrs[handle].key.load() == 0 ||
+    const direct::Process& process = *impl(pd->context).process;
+    if (handle >= shm::kMrsMax || process.self.arena.mrs[handle].key.load() == 0 ||
         process.self.arena.mrs[handle].owner != process.self.owner) {
         return fail<ibv_mr>(EINVAL);
     }
-    const live::MrShared& shared = process.self.arena.mrs[handle];
+    const shm::MrShared& shared = process.self.arena.mrs[handle];
     Mr* mr =
         new_mr(pd, handle, reinterpret_cast<void*>(shared.iova + shared.va_delta), shared.length);
     if (mr == nullptr) {

@@ -25,11 +25,11 @@
 
 namespace softib::abi {
 
-static_assert(sizeof(live::Sge) == sizeof(ibv_sge) &&
-              offsetof(live::Sge, lkey) == offsetof(ibv_sge, lkey) &&
-              offsetof(live::Sge, length) == offsetof(ibv_sge, length));
-inline const live::Sge* sges_of(const ibv_sge* list) {
-    return reinterpret_cast<const live::Sge*>(list);
+static_assert(sizeof(hca::Sge) == sizeof(ibv_sge) &&
+              offsetof(hca::Sge, lkey) == offsetof(ibv_sge, lkey) &&
+              offsetof(hca::Sge, length) == offsetof(ibv_sge, length));
+inline const hca::Sge* sges_of(const ibv_sge* list) {
+    return reinterpret_cast<const hca::Sge*>(list);
 }
 
 /// A count of the objects that use an object. As in the kernel, an object that is in use cannot be
@@ -49,7 +49,7 @@ struct Device {
         ibv_device base;
         std::byte space[kVerbsDeviceBytes];
     };
-    live::Process* process;
+    direct::Process* process;
     std::uint32_t hca;
     std::uint32_t index;  ///< The index in the host's list, as netlink and sysfs give it.
 };
@@ -57,8 +57,8 @@ struct Device {
 /// What depends on the data path of the fabric (runtime/direct/data_path.h), apart from the
 /// operations of the public structure. Chosen when the context opens.
 struct PathOps {
-    live::QpBase* (*make_qp)(live::Process&, const live::QpInit&);
-    live::Srq* (*make_srq)(live::Process&, const live::Srq::Init&);
+    direct::QpBase* (*make_qp)(direct::Process&, const direct::QpInit&);
+    direct::Srq* (*make_srq)(direct::Process&, const direct::Srq::Init&);
     int (*wr_complete)(ibv_qp_ex*);
     int (*start_poll)(ibv_cq_ex*, ibv_poll_cq_attr*);
 };
@@ -66,7 +66,7 @@ struct PathOps {
 struct Context {
     alignas(16) std::byte prefix[kVerbsContextPrefixBytes];
     ibv_context base;
-    live::Process* process;
+    direct::Process* process;
     std::uint32_t hca;
     std::uint32_t async_channel;
     std::uint32_t async_slot;
@@ -81,7 +81,7 @@ struct Pd {
     ibv_td* td;
     Uses uses;
     bool imported;
-    live::Share share;
+    direct::Share share;
 };
 
 struct Td {
@@ -94,14 +94,14 @@ struct Mr {
     std::uint32_t index;
     bool imported;
     struct Dm* dm;
-    live::Share share;
-    live::PinnedPages pinned;
+    direct::Share share;
+    direct::PinnedPages pinned;
 };
 
 struct Mw {
     ibv_mw base;
     std::uint32_t index;
-    live::Share share;
+    direct::Share share;
 };
 
 struct Dm {
@@ -110,7 +110,7 @@ struct Dm {
     std::uint64_t length;
     Uses uses;
     bool imported;
-    live::Share share;
+    direct::Share share;
 };
 
 struct Channel {
@@ -120,19 +120,19 @@ struct Channel {
 
 struct Cq {
     ibv_cq_ex base;
-    live::Cq* runtime;
+    direct::Cq* runtime;
     std::uint64_t event_id;
     std::uint32_t comp_events_delivered;
     std::uint32_t async_events_delivered;
     Uses uses;
-    live::Cqe current;  ///< The completion that ibv_start_poll or ibv_next_poll has taken.
+    shm::Cqe current;  ///< The completion that ibv_start_poll or ibv_next_poll has taken.
     std::atomic<std::uint32_t> empty_polls;
-    live::Share share;
+    direct::Share share;
 };
 
 struct Srq {
     ibv_srq base;
-    live::Srq* runtime;
+    direct::Srq* runtime;
     std::uint64_t event_id;
     std::uint32_t events_delivered;
     Uses uses;
@@ -140,7 +140,7 @@ struct Srq {
     Pd* pd;
     struct Xrcd* xrcd;
     ibv_srq_type type;
-    live::Share share;
+    direct::Share share;
 };
 
 struct Xrcd {
@@ -151,7 +151,7 @@ struct Xrcd {
 
 struct Qp {
     QpExSpace space;
-    live::QpBase* runtime;
+    direct::QpBase* runtime;
     std::uint64_t event_id;
     std::uint32_t events_delivered;
     ibv_qp_init_attr init;
@@ -162,22 +162,22 @@ struct Qp {
     std::uint32_t attached_groups;
     // The requests that were built since ibv_wr_start.
     struct Building {
-        live::WorkRequest wr;
+        shm::WorkRequest wr;
         std::size_t sge_first;
         bool inline_data;
-        live::BindInfo bind;
+        shm::BindInfo bind;
     };
     std::vector<Building> building;
-    std::vector<live::Sge> building_sges;
+    std::vector<hca::Sge> building_sges;
     std::vector<char> building_data;
     int building_error;
-    live::Share share;
+    direct::Share share;
 };
 
 struct Ah {
     ibv_ah base;
-    live::AddressHandle runtime;
-    live::Share share;
+    shm::AddressHandle runtime;
+    direct::Share share;
 };
 
 inline Context& impl(ibv_context* c) {
@@ -285,12 +285,12 @@ void wait_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::
                        std::uint32_t delivered);
 
 // Set the operations of a new context; those with `path` also what depends on the data path.
-void set_memory_ops(verbs_context& ops, const live::Arena& arena);
+void set_memory_ops(verbs_context& ops, const shm::Arena& arena);
 void set_device_memory_ops(verbs_context& ops);
-void set_cq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path);
-void set_qp_ops(verbs_context& ops, const live::Arena& arena, PathOps& path);
-void set_builder_ops(const live::Arena& arena, PathOps& path);
-void set_srq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path);
+void set_cq_ops(verbs_context& ops, const shm::Arena& arena, PathOps& path);
+void set_qp_ops(verbs_context& ops, const shm::Arena& arena, PathOps& path);
+void set_builder_ops(const shm::Arena& arena, PathOps& path);
+void set_srq_ops(verbs_context& ops, const shm::Arena& arena, PathOps& path);
 void set_query_ops(verbs_context& ops);
 
 /// Sets the wr_* functions of an extended queue pair (qp_build.cc).

@@ -15,24 +15,24 @@ namespace softib::abi {
 
 namespace {
 
-static_assert(static_cast<int>(live::WrOpcode::kSendInv) == IBV_WR_SEND_WITH_INV &&
-              static_cast<int>(live::WrOpcode::kLocalInv) == IBV_WR_LOCAL_INV &&
-              static_cast<int>(live::WrOpcode::kBindMw) == IBV_WR_BIND_MW &&
-              static_cast<int>(live::WrOpcode::kFetchAdd) == IBV_WR_ATOMIC_FETCH_AND_ADD &&
-              static_cast<int>(live::WrOpcode::kRead) == IBV_WR_RDMA_READ);
-static_assert(static_cast<int>(live::WcStatus::kRnrRetryExcErr) == IBV_WC_RNR_RETRY_EXC_ERR &&
-              static_cast<int>(live::WcStatus::kWrFlushErr) == IBV_WC_WR_FLUSH_ERR &&
-              static_cast<int>(live::WcStatus::kMwBindErr) == IBV_WC_MW_BIND_ERR &&
-              static_cast<int>(live::WcStatus::kRemInvReqErr) == IBV_WC_REM_INV_REQ_ERR);
-static_assert(static_cast<int>(live::WcOpcode::kRecvRdmaWithImm) == IBV_WC_RECV_RDMA_WITH_IMM &&
-              static_cast<int>(live::WcOpcode::kLocalInv) == IBV_WC_LOCAL_INV);
-static_assert(static_cast<int>(live::kSendInline) == IBV_SEND_INLINE &&
-              static_cast<int>(live::kSendSolicited) == IBV_SEND_SOLICITED &&
-              static_cast<int>(live::kSendSignaled) == IBV_SEND_SIGNALED);
-static_assert(static_cast<int>(live::AsyncKind::kQpLastWqeReached) ==
+static_assert(static_cast<int>(hca::WrOpcode::kSendInv) == IBV_WR_SEND_WITH_INV &&
+              static_cast<int>(hca::WrOpcode::kLocalInv) == IBV_WR_LOCAL_INV &&
+              static_cast<int>(hca::WrOpcode::kBindMw) == IBV_WR_BIND_MW &&
+              static_cast<int>(hca::WrOpcode::kFetchAdd) == IBV_WR_ATOMIC_FETCH_AND_ADD &&
+              static_cast<int>(hca::WrOpcode::kRead) == IBV_WR_RDMA_READ);
+static_assert(static_cast<int>(hca::WcStatus::kRnrRetryExcErr) == IBV_WC_RNR_RETRY_EXC_ERR &&
+              static_cast<int>(hca::WcStatus::kWrFlushErr) == IBV_WC_WR_FLUSH_ERR &&
+              static_cast<int>(hca::WcStatus::kMwBindErr) == IBV_WC_MW_BIND_ERR &&
+              static_cast<int>(hca::WcStatus::kRemInvReqErr) == IBV_WC_REM_INV_REQ_ERR);
+static_assert(static_cast<int>(hca::WcOpcode::kRecvRdmaWithImm) == IBV_WC_RECV_RDMA_WITH_IMM &&
+              static_cast<int>(hca::WcOpcode::kLocalInv) == IBV_WC_LOCAL_INV);
+static_assert(static_cast<int>(hca::kSendInline) == IBV_SEND_INLINE &&
+              static_cast<int>(hca::kSendSolicited) == IBV_SEND_SOLICITED &&
+              static_cast<int>(hca::kSendSignaled) == IBV_SEND_SIGNALED);
+static_assert(static_cast<int>(hca::AsyncKind::kQpLastWqeReached) ==
                   IBV_EVENT_QP_LAST_WQE_REACHED &&
-              static_cast<int>(live::AsyncKind::kGidChange) == IBV_EVENT_GID_CHANGE &&
-              static_cast<int>(live::AsyncKind::kCommEst) == IBV_EVENT_COMM_EST);
+              static_cast<int>(hca::AsyncKind::kGidChange) == IBV_EVENT_GID_CHANGE &&
+              static_cast<int>(hca::AsyncKind::kCommEst) == IBV_EVENT_COMM_EST);
 static_assert(static_cast<int>(hca::QpState::kErr) == IBV_QPS_ERR &&
               static_cast<int>(hca::QpState::kSqd) == IBV_QPS_SQD);
 static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap == IBV_QP_CAP &&
@@ -43,9 +43,9 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
 /// Converts a work request. Fills only the fields that its opcode and transport use, because every
 /// request passes here, and is inlined into posting for the same reason.
 [[gnu::always_inline]] inline int to_runtime(const ibv_send_wr& in, ibv_qp_type type,
-                                             live::WorkRequest& wr, live::BindInfo& bind) {
+                                             shm::WorkRequest& wr, shm::BindInfo& bind) {
     wr.wr_id = in.wr_id;
-    wr.opcode = static_cast<live::WrOpcode>(in.opcode);
+    wr.opcode = static_cast<hca::WrOpcode>(in.opcode);
     wr.flags = static_cast<std::uint8_t>(in.send_flags);
     wr.num_sge = static_cast<std::uint32_t>(in.num_sge);  // The queue refuses a negative number.
     wr.sges = sges_of(in.sg_list);
@@ -106,14 +106,14 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
 }
 
 /// `Kind`: the kind of the fabric's queue pairs, here and below.
-template <live::QpKind Kind>
+template <direct::QpKind Kind>
 int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     auto& runtime = static_cast<Kind&>(*impl(base).runtime);
     int error = 0;
     runtime.lock();
     for (; wr != nullptr; wr = wr->next) {
-        live::WorkRequest request;
-        live::BindInfo bind;
+        shm::WorkRequest request;
+        shm::BindInfo bind;
         error = to_runtime(*wr, base->qp_type, request, bind);
         if (error == 0) {
             error = runtime.post_locked(request);
@@ -128,7 +128,7 @@ int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
 }
 
 /// post_send for a program that is recorded.
-template <live::QpKind Kind>
+template <direct::QpKind Kind>
 int post_send_recorded(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     const record::Moment at = record::now();
     ibv_send_wr* refused = nullptr;
@@ -148,7 +148,7 @@ int post_send_recorded(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     return error;
 }
 
-template <live::QpKind Kind>
+template <direct::QpKind Kind>
 int post_recv(ibv_qp* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     auto& runtime = static_cast<Kind&>(*impl(base).runtime);
     int error = 0;
@@ -214,10 +214,10 @@ int check_create(const ibv_qp_init_attr_ex& attr) {
     return 0;
 }
 
-live::QpInit runtime_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
+direct::QpInit runtime_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     const Context& c = impl(context);
-    live::QpInit init;
-    init.type = static_cast<live::QpType>(attr.qp_type);
+    direct::QpInit init;
+    init.type = static_cast<hca::QpType>(attr.qp_type);
     const bool receives = attr.qp_type != IBV_QPT_XRC_SEND && attr.qp_type != IBV_QPT_XRC_RECV;
     init.send_cq = attr.send_cq != nullptr ? impl(attr.send_cq).runtime : nullptr;
     init.recv_cq = receives ? impl(attr.recv_cq).runtime : nullptr;
@@ -290,17 +290,17 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     if ((attr->comp_mask & kNeeded) != kNeeded || attr->qp_type != IBV_QPT_XRC_RECV) {
         return fail<ibv_qp>(EINVAL);
     }
-    live::Process& process = *impl(context).process;
-    const live::QpShared& shared = process.self.arena.qps[live::qp_index(attr->qp_num)];
+    direct::Process& process = *impl(context).process;
+    const shm::QpShared& shared = process.self.arena.qps[direct::qp_index(attr->qp_num)];
     if (shared.qpn != attr->qp_num || shared.owner != process.self.owner ||
-        shared.type != live::QpType::kXrcRecv || shared.xrcd != impl(attr->xrcd).id) {
+        shared.type != hca::QpType::kXrcRecv || shared.xrcd != impl(attr->xrcd).id) {
         return fail<ibv_qp>(EINVAL);
     }
     auto* qp = new (std::nothrow) Qp{};
     if (qp == nullptr) {
         return fail<ibv_qp>(ENOMEM);
     }
-    qp->runtime = reinterpret_cast<live::QpBase*>(shared.cookie);
+    qp->runtime = reinterpret_cast<direct::QpBase*>(shared.cookie);
     qp->opened = true;
     ibv_qp_init_attr_ex init{};
     init.qp_type = IBV_QPT_XRC_RECV;
@@ -313,9 +313,9 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     return &qp->space.qp_ex.qp_base;
 }
 
-live::QpAttr to_runtime(const ibv_qp_attr& a) {
-    live::QpAttr out;
-    out.state = static_cast<live::QpState>(a.qp_state);
+hca::QpAttr to_runtime(const ibv_qp_attr& a) {
+    hca::QpAttr out;
+    out.state = static_cast<hca::QpState>(a.qp_state);
     out.path_mtu = static_cast<std::uint8_t>(a.path_mtu);
     out.path_mig_state = static_cast<std::uint8_t>(a.path_mig_state);
     out.qkey = a.qkey;
@@ -342,7 +342,7 @@ live::QpAttr to_runtime(const ibv_qp_attr& a) {
     return out;
 }
 
-void from_runtime(const live::QpAttr& in, ibv_qp_attr& a) {
+void from_runtime(const hca::QpAttr& in, ibv_qp_attr& a) {
     std::memset(&a, 0, sizeof a);
     a.qp_state = static_cast<ibv_qp_state>(in.state);
     a.cur_qp_state = a.qp_state;
@@ -380,11 +380,11 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     }
     auto* qp = new (std::nothrow) Qp{};
     if (qp == nullptr ||
-        !qp->share.take(*impl(context).process, impl(context).hca, live::ObjectKind::kQp)) {
+        !qp->share.take(*impl(context).process, impl(context).hca, shm::ObjectKind::kQp)) {
         delete qp;
         return fail<Qp>(ENOMEM);
     }
-    live::QpInit init = runtime_init(context, attr);
+    direct::QpInit init = runtime_init(context, attr);
     qp->event_id = Registry::get().add(qp);
     init.event_id = qp->event_id;
     const PathOps& path = impl(context).path;
@@ -405,14 +405,14 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     return qp;
 }
 
-void set_qp_ops(verbs_context& ops, const live::Arena& arena, PathOps& path) {
+void set_qp_ops(verbs_context& ops, const shm::Arena& arena, PathOps& path) {
     ops.create_qp_ex = create_qp_ex;
     ops.open_qp = open_qp;
-    live::with_data_path(arena, [&]<typename Path>(Path) {
+    direct::with_data_path(arena, [&]<typename Path>(Path) {
         using Kind = typename Path::QueuePair;
         ops.context.ops.post_send = record::wanted() ? post_send_recorded<Kind> : post_send<Kind>;
         ops.context.ops.post_recv = post_recv<Kind>;
-        path.make_qp = live::QpBase::create<Kind>;
+        path.make_qp = direct::QpBase::create<Kind>;
     });
 }
 

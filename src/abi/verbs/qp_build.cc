@@ -13,7 +13,7 @@ namespace softib::abi {
 
 namespace {
 
-Qp::Building& begin(ibv_qp_ex* base, live::WrOpcode opcode) {
+Qp::Building& begin(ibv_qp_ex* base, hca::WrOpcode opcode) {
     Qp& qp = impl(base);
     qp.building.push_back({});
     Qp::Building& b = qp.building.back();
@@ -34,7 +34,7 @@ void wr_start(ibv_qp_ex* base) {
     qp.building_error = 0;
 }
 
-template <live::QpKind Kind>
+template <direct::QpKind Kind>
 int wr_complete(ibv_qp_ex* base) {
     Qp& qp = impl(base);
     auto& runtime = static_cast<Kind&>(*qp.runtime);
@@ -44,16 +44,16 @@ int wr_complete(ibv_qp_ex* base) {
         if (error != 0) {
             break;
         }
-        live::Sge* sges = qp.building_sges.data() + b.sge_first;
+        hca::Sge* sges = qp.building_sges.data() + b.sge_first;
         if (b.inline_data) {
             // Addresses of inline data are offsets until here, because the buffer was growing.
             for (std::uint32_t i = 0; i < b.wr.num_sge; ++i) {
                 sges[i].addr += reinterpret_cast<std::uint64_t>(qp.building_data.data());
             }
-            b.wr.flags |= live::kSendInline;
+            b.wr.flags |= hca::kSendInline;
         }
         b.wr.sges = sges;
-        if (b.wr.opcode == live::WrOpcode::kBindMw) {
+        if (b.wr.opcode == hca::WrOpcode::kBindMw) {
             b.wr.bind = &b.bind;
         }
         error = runtime.check_post_locked(b.wr, ahead++);
@@ -67,11 +67,11 @@ int wr_complete(ibv_qp_ex* base) {
 }
 
 /// wr_complete for a program that is recorded.
-template <live::QpKind Kind>
+template <direct::QpKind Kind>
 int wr_complete_recorded(ibv_qp_ex* base) {
     Qp& qp = impl(base);
     struct Request {
-        live::WrOpcode opcode;
+        hca::WrOpcode opcode;
         std::uint64_t bytes;
         std::uint32_t remote_qpn;
     };
@@ -86,7 +86,7 @@ int wr_complete_recorded(ibv_qp_ex* base) {
     const record::Moment at = record::now();
     const int error = wr_complete<Kind>(base);
     const std::uint32_t peer = qp.runtime->attributes().dest_qpn;
-    const bool datagrams = qp.runtime->init().type == live::QpType::kUd;
+    const bool datagrams = qp.runtime->init().type == hca::QpType::kUd;
     for (const Request& each : requests) {
         if (error == 0) {
             record::posted(at, static_cast<ibv_wr_opcode>(each.opcode), each.bytes,
@@ -100,40 +100,40 @@ void wr_abort(ibv_qp_ex* base) {
     impl(base).runtime->unlock();
 }
 
-void wr_rdma(ibv_qp_ex* base, live::WrOpcode opcode, std::uint32_t rkey, std::uint64_t addr) {
+void wr_rdma(ibv_qp_ex* base, hca::WrOpcode opcode, std::uint32_t rkey, std::uint64_t addr) {
     Qp::Building& b = begin(base, opcode);
     b.wr.rkey = rkey;
     b.wr.remote_addr = addr;
 }
 
 void wr_rdma_read(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr) {
-    wr_rdma(base, live::WrOpcode::kRead, rkey, addr);
+    wr_rdma(base, hca::WrOpcode::kRead, rkey, addr);
 }
 
 void wr_rdma_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr) {
-    wr_rdma(base, live::WrOpcode::kWrite, rkey, addr);
+    wr_rdma(base, hca::WrOpcode::kWrite, rkey, addr);
 }
 
 void wr_rdma_write_imm(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, __be32 imm) {
-    wr_rdma(base, live::WrOpcode::kWriteImm, rkey, addr);
+    wr_rdma(base, hca::WrOpcode::kWriteImm, rkey, addr);
     impl(base).building.back().wr.imm_or_rkey = imm;
 }
 
 void wr_atomic_cmp_swp(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
                        std::uint64_t compare, std::uint64_t swap) {
-    wr_rdma(base, live::WrOpcode::kCompareSwap, rkey, addr);
+    wr_rdma(base, hca::WrOpcode::kCompareSwap, rkey, addr);
     impl(base).building.back().wr.compare_add = compare;
     impl(base).building.back().wr.swap = swap;
 }
 
 void wr_atomic_fetch_add(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
                          std::uint64_t add) {
-    wr_rdma(base, live::WrOpcode::kFetchAdd, rkey, addr);
+    wr_rdma(base, hca::WrOpcode::kFetchAdd, rkey, addr);
     impl(base).building.back().wr.compare_add = add;
 }
 
 void wr_bind_mw(ibv_qp_ex* base, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
-    Qp::Building& b = begin(base, live::WrOpcode::kBindMw);
+    Qp::Building& b = begin(base, hca::WrOpcode::kBindMw);
     if (mw->type != IBV_MW_TYPE_2 || (info->mr == nullptr && info->length != 0)) {
         impl(base).building_error = EINVAL;
         return;
@@ -147,24 +147,24 @@ void wr_bind_mw(ibv_qp_ex* base, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bi
 }
 
 void wr_local_inv(ibv_qp_ex* base, std::uint32_t rkey) {
-    begin(base, live::WrOpcode::kLocalInv).wr.imm_or_rkey = rkey;
+    begin(base, hca::WrOpcode::kLocalInv).wr.imm_or_rkey = rkey;
 }
 
 void wr_send(ibv_qp_ex* base) {
-    begin(base, live::WrOpcode::kSend);
+    begin(base, hca::WrOpcode::kSend);
 }
 void wr_send_imm(ibv_qp_ex* base, __be32 imm) {
-    begin(base, live::WrOpcode::kSendImm).wr.imm_or_rkey = imm;
+    begin(base, hca::WrOpcode::kSendImm).wr.imm_or_rkey = imm;
 }
 void wr_send_inv(ibv_qp_ex* base, std::uint32_t rkey) {
-    begin(base, live::WrOpcode::kSendInv).wr.imm_or_rkey = rkey;
+    begin(base, hca::WrOpcode::kSendInv).wr.imm_or_rkey = rkey;
 }
 void wr_send_tso(ibv_qp_ex* base, void*, std::uint16_t, std::uint16_t) {
     impl(base).building_error = EOPNOTSUPP;
 }
 void wr_atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
                      const void* eight_bytes) {
-    wr_rdma(base, live::WrOpcode::kAtomicWrite, rkey, addr);
+    wr_rdma(base, hca::WrOpcode::kAtomicWrite, rkey, addr);
     Qp& qp = impl(base);
     qp.building_sges.push_back({qp.building_data.size(), 8, 0});
     const auto* from = static_cast<const char*>(eight_bytes);
@@ -207,11 +207,11 @@ void wr_set_xrc_srqn(ibv_qp_ex* base, std::uint32_t srqn) {
 void wr_set_sge_list(ibv_qp_ex* base, std::size_t count, const ibv_sge* list) {
     Qp& qp = impl(base);
     if (Qp::Building* b = last(base)) {
-        if (count > live::kSgesMax) {
+        if (count > hca::kSgesMax) {
             qp.building_error = ENOMEM;
             return;
         }
-        const auto* sges = reinterpret_cast<const live::Sge*>(list);
+        const auto* sges = reinterpret_cast<const hca::Sge*>(list);
         qp.building_sges.resize(b->sge_first);
         qp.building_sges.insert(qp.building_sges.end(), sges, sges + count);
         b->wr.num_sge = static_cast<std::uint32_t>(count);
@@ -253,8 +253,8 @@ void wr_set_inline_data(ibv_qp_ex* base, void* addr, std::size_t length) {
 
 }  // namespace
 
-void set_builder_ops(const live::Arena& arena, PathOps& path) {
-    live::with_data_path(arena, [&]<typename Path>(Path) {
+void set_builder_ops(const shm::Arena& arena, PathOps& path) {
+    direct::with_data_path(arena, [&]<typename Path>(Path) {
         using Kind = typename Path::QueuePair;
         path.wr_complete = record::wanted() ? wr_complete_recorded<Kind> : wr_complete<Kind>;
     });

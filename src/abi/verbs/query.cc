@@ -17,53 +17,53 @@ namespace {
 
 constexpr std::uint32_t kVendorId = 0x0250F7;  ///< The OUI of our GUIDs, locally administered.
 
-const live::HcaRecord& hca_of(ibv_context* context) {
+const shm::HcaRecord& hca_of(ibv_context* context) {
     const Context& c = impl(context);
     return c.process->self.arena.hcas[c.hca];
 }
 
 void fill_device(ibv_context* context, ibv_device_attr& a) {
-    const live::HcaRecord& hca = hca_of(context);
-    const auto limit = [&](live::ObjectKind kind) {
-        return static_cast<int>(live::object_limit(impl(context).process->self.arena, kind));
+    const shm::HcaRecord& hca = hca_of(context);
+    const auto limit = [&](shm::ObjectKind kind) {
+        return static_cast<int>(shm::object_limit(impl(context).process->self.arena, kind));
     };
     std::memset(&a, 0, sizeof a);
-    std::snprintf(a.fw_ver, sizeof a.fw_ver, "%s", live::kFirmwareVersion);
+    std::snprintf(a.fw_ver, sizeof a.fw_ver, "%s", shm::kFirmwareVersion);
     a.node_guid = __builtin_bswap64(hca.node_guid);
     a.sys_image_guid = __builtin_bswap64(hca.system_image_guid);
     a.max_mr_size = UINT64_MAX;
     a.page_size_cap = 0xFFFFF000;
     a.vendor_id = kVendorId;
-    a.vendor_part_id = live::kPciDevice;
-    a.hw_ver = live::kHardwareRevision;
-    a.max_qp = limit(live::ObjectKind::kQp);
-    a.max_qp_wr = live::kSendWrMax;
+    a.vendor_part_id = shm::kPciDevice;
+    a.hw_ver = shm::kHardwareRevision;
+    a.max_qp = limit(shm::ObjectKind::kQp);
+    a.max_qp_wr = direct::kSendWrMax;
     a.device_cap_flags =
         IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
         IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
         IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
         IBV_DEVICE_XRC | IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_MEM_MGT_EXTENSIONS;
-    a.max_sge = live::kSgesMax;
-    a.max_sge_rd = live::kSgesMax;
-    a.max_cq = limit(live::ObjectKind::kCq);
-    a.max_cqe = live::kCqEntriesMax - 1;
-    a.max_mr = limit(live::ObjectKind::kMr);
-    a.max_pd = limit(live::ObjectKind::kPd);
+    a.max_sge = hca::kSgesMax;
+    a.max_sge_rd = hca::kSgesMax;
+    a.max_cq = limit(shm::ObjectKind::kCq);
+    a.max_cqe = direct::kCqEntriesMax - 1;
+    a.max_mr = limit(shm::ObjectKind::kMr);
+    a.max_pd = limit(shm::ObjectKind::kPd);
     a.max_qp_rd_atom = 16;
     a.max_res_rd_atom = 16 * a.max_qp;
     a.max_qp_init_rd_atom = 16;
     // Atomic operations are atomic for the CPU too (IBV_ATOMIC_GLOB). But no present HCA reports
     // that, and UCX before 1.16 takes it as no support at all.
     a.atomic_cap = IBV_ATOMIC_HCA;
-    a.max_mw = limit(live::ObjectKind::kMw);
-    a.max_mcast_grp = live::kMcastGroupsMax;
-    a.max_mcast_qp_attach = live::kMcastMembersMax;
-    a.max_total_mcast_qp_attach = static_cast<int>(live::kMcastGroupsMax * live::kMcastMembersMax);
-    a.max_ah = limit(live::ObjectKind::kAh);
-    a.max_srq = limit(live::ObjectKind::kSrq);
-    a.max_srq_wr = live::kRecvWrMax;
-    a.max_srq_sge = live::kSgesMax;
-    a.max_pkeys = live::kPKeysPerPort;
+    a.max_mw = limit(shm::ObjectKind::kMw);
+    a.max_mcast_grp = shm::kMcastGroupsMax;
+    a.max_mcast_qp_attach = shm::kMcastMembersMax;
+    a.max_total_mcast_qp_attach = static_cast<int>(shm::kMcastGroupsMax * shm::kMcastMembersMax);
+    a.max_ah = limit(shm::ObjectKind::kAh);
+    a.max_srq = limit(shm::ObjectKind::kSrq);
+    a.max_srq_wr = direct::kRecvWrMax;
+    a.max_srq_sge = hca::kSgesMax;
+    a.max_pkeys = shm::kPKeysPerPort;
     a.local_ca_ack_delay = 16;
     a.phys_port_cnt = 1;
 }
@@ -93,7 +93,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
     full.hca_core_clock = 1'000'000;  // In kHz: the clock counts nanoseconds.
     full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
     full.max_dm_size =
-        live::object_limit(impl(context).process->self.arena, live::ObjectKind::kDeviceMemory);
+        shm::object_limit(impl(context).process->self.arena, shm::ObjectKind::kDeviceMemory);
     full.phys_port_cnt_ex = 1;
     std::memset(attr, 0, attr_size);
     std::memcpy(attr, &full, std::min(attr_size, sizeof full));
@@ -104,7 +104,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     if (port != 1) {
         return answer(EINVAL);
     }
-    const live::HcaRecord& hca = hca_of(context);
+    const shm::HcaRecord& hca = hca_of(context);
     const topo::LinkSpeed best = topo::link_speed(static_cast<topo::Generation>(hca.generation));
     // A link that is down reports the slowest speed, at which it would begin to train.
     const bool down = hca.state.load() == PortState::kDown;
@@ -114,15 +114,15 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.state = static_cast<ibv_port_state>(hca.state.load());
     a.max_mtu = IBV_MTU_4096;
     a.active_mtu = static_cast<ibv_mtu>(hca.mtu_code);
-    a.gid_tbl_len = live::kGidsPerPort;
+    a.gid_tbl_len = shm::kGidsPerPort;
     a.port_cap_flags = hca.capability_mask;
-    a.max_msg_sz = live::kMessageBytesMax;
-    if (const live::Arena& arena = impl(context).process->self.arena; live::is_packet_path(arena)) {
-        live::ask_for_counts(arena);
+    a.max_msg_sz = hca::kMessageBytesMax;
+    if (const shm::Arena& arena = impl(context).process->self.arena; shm::is_packet_path(arena)) {
+        shm::ask_for_counts(arena);
     }
     a.bad_pkey_cntr = static_cast<std::uint32_t>(hca.totals.pkey_violations.load());
     a.qkey_viol_cntr = static_cast<std::uint32_t>(hca.totals.qkey_violations.load());
-    a.pkey_tbl_len = live::kPKeysPerPort;
+    a.pkey_tbl_len = shm::kPKeysPerPort;
     a.lid = hca.lid.load();
     a.sm_lid = hca.sm_lid;
     a.lmc = hca.lmc;
@@ -154,7 +154,7 @@ int query_rt_values(ibv_context*, ibv_values_ex* values) {
     const std::uint32_t asked = values->comp_mask;
     values->comp_mask = asked & IBV_VALUES_MASK_RAW_CLOCK;
     if ((asked & IBV_VALUES_MASK_RAW_CLOCK) != 0) {
-        const std::uint64_t ns = live::monotonic_ns();
+        const std::uint64_t ns = shm::monotonic_ns();
         values->raw_clock.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
         values->raw_clock.tv_nsec = static_cast<long>(ns % 1'000'000'000);
     }
@@ -171,10 +171,10 @@ int compat_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_
 }
 
 bool read_gid(ibv_context* context, std::uint32_t port, int index, ibv_gid& gid) {
-    if (port != 1 || index < 0 || index >= static_cast<int>(live::kGidsPerPort)) {
+    if (port != 1 || index < 0 || index >= static_cast<int>(shm::kGidsPerPort)) {
         return false;
     }
-    const Gid g = live::gid_at(hca_of(context), static_cast<std::uint32_t>(index));
+    const Gid g = shm::gid_at(hca_of(context), static_cast<std::uint32_t>(index));
     std::memcpy(gid.raw, g.bytes.data(), sizeof gid.raw);
     return true;
 }
@@ -261,7 +261,7 @@ ssize_t softib__ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries
         return -EINVAL;
     }
     std::size_t count = 0;
-    for (std::uint32_t i = 0; i < live::kGidsPerPort && count < max_entries; ++i) {
+    for (std::uint32_t i = 0; i < shm::kGidsPerPort && count < max_entries; ++i) {
         ibv_gid_entry entry;
         if (read_gid_entry(context, 1, i, entry) == 0) {
             std::memcpy(reinterpret_cast<char*>(entries) + count * entry_size, &entry,
@@ -285,7 +285,7 @@ int softib_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned 
 
 int softib_ibv_query_pkey(ibv_context* context, std::uint8_t port, int index,
                           __be16* pkey) noexcept {
-    if (port != 1 || index < 0 || index >= static_cast<int>(live::kPKeysPerPort)) {
+    if (port != 1 || index < 0 || index >= static_cast<int>(shm::kPKeysPerPort)) {
         errno = EINVAL;
         return -1;
     }
@@ -294,7 +294,7 @@ int softib_ibv_query_pkey(ibv_context* context, std::uint8_t port, int index,
 }
 
 int softib_ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) noexcept {
-    for (int i = 0; i < static_cast<int>(live::kPKeysPerPort); ++i) {
+    for (int i = 0; i < static_cast<int>(shm::kPKeysPerPort); ++i) {
         __be16 at = 0;
         if (softib_ibv_query_pkey(context, port, i, &at) != 0) {
             return -1;

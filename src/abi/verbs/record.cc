@@ -26,7 +26,7 @@ class RecordLog {
         return log;
     }
 
-    void add(const live::RecordEntry& entry) {
+    void add(const shm::RecordEntry& entry) {
         const std::lock_guard guard(lock_);
         if (owner_ != getpid()) {
             open_own();  // The first use in this process, which may be a forked child.
@@ -34,7 +34,7 @@ class RecordLog {
         if (fd_ < 0 || (used_ == kEntries && !map_next())) {
             return;
         }
-        live::RecordEntry& slot = piece_[used_++];
+        shm::RecordEntry& slot = piece_[used_++];
         std::memcpy(reinterpret_cast<char*>(&slot) + sizeof slot.time_ns,
                     reinterpret_cast<const char*>(&entry) + sizeof entry.time_ns,
                     sizeof slot - sizeof slot.time_ns);
@@ -45,12 +45,12 @@ class RecordLog {
     std::atomic<bool> waiting{false};
 
   private:
-    static constexpr std::size_t kPieceBytes = live::kRecordPieceBytes;
-    static constexpr std::size_t kEntries = kPieceBytes / sizeof(live::RecordEntry);
+    static constexpr std::size_t kPieceBytes = shm::kRecordPieceBytes;
+    static constexpr std::size_t kEntries = kPieceBytes / sizeof(shm::RecordEntry);
 
     void open_own() {
         owner_ = getpid();
-        const char* const folder = std::getenv(live::kRecordVariable);
+        const char* const folder = std::getenv(shm::kRecordVariable);
         const std::string path =
             std::string(folder == nullptr ? "" : folder) + "/" + std::to_string(owner_) + ".rec";
         // A forked child does not close or unmap its parent's file.
@@ -58,8 +58,8 @@ class RecordLog {
         if (fd_ < 0) {
             return;
         }
-        live::RecordHeader header{};
-        std::memcpy(header.magic, live::kRecordMagic, sizeof header.magic);
+        shm::RecordHeader header{};
+        std::memcpy(header.magic, shm::kRecordMagic, sizeof header.magic);
         header.pid = static_cast<std::uint32_t>(owner_);
         header.rank = rank();
         std::snprintf(header.program, sizeof header.program, "%s", program_invocation_short_name);
@@ -78,7 +78,7 @@ class RecordLog {
                 return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
             }
         }
-        return live::kRankUnknown;
+        return shm::kRankUnknown;
     }
 
     bool map_next() {
@@ -94,7 +94,7 @@ class RecordLog {
         if (piece_ != nullptr) {
             munmap(piece_, kPieceBytes);
         }
-        piece_ = static_cast<live::RecordEntry*>(mapped);
+        piece_ = static_cast<shm::RecordEntry*>(mapped);
         ++pieces_;
         used_ = 0;
         return true;
@@ -103,12 +103,12 @@ class RecordLog {
     std::mutex lock_;
     pid_t owner_ = 0;
     int fd_ = -1;
-    live::RecordEntry* piece_ = nullptr;
+    shm::RecordEntry* piece_ = nullptr;
     std::size_t pieces_ = 0;
     std::size_t used_ = kEntries;
 };
 
-void add_moment(live::RecordWhat what, std::uint32_t qpn) {
+void add_moment(shm::RecordWhat what, std::uint32_t qpn) {
     const Moment at = now();
     RecordLog::get().add({at.time_ns, at.cpu_ns, 0, qpn, 0, what, 0});
 }
@@ -116,7 +116,7 @@ void add_moment(live::RecordWhat what, std::uint32_t qpn) {
 }  // namespace
 
 bool wanted() {
-    static const bool kWanted = std::getenv(live::kRecordVariable) != nullptr;
+    static const bool kWanted = std::getenv(shm::kRecordVariable) != nullptr;
     return kWanted;
 }
 
@@ -131,19 +131,19 @@ Moment now() {
 }
 
 void created(std::uint32_t qpn) {
-    add_moment(live::RecordWhat::kQueuePair, qpn);
+    add_moment(shm::RecordWhat::kQueuePair, qpn);
 }
 
 void posted(const Moment& at, ibv_wr_opcode opcode, std::uint64_t bytes, std::uint32_t qpn,
             std::uint32_t remote_qpn) {
-    live::RecordWhat what = live::RecordWhat::kSent;
+    shm::RecordWhat what = shm::RecordWhat::kSent;
     switch (opcode) {
         case IBV_WR_RDMA_READ:
-            what = live::RecordWhat::kRead;
+            what = shm::RecordWhat::kRead;
             break;
         case IBV_WR_ATOMIC_CMP_AND_SWP:
         case IBV_WR_ATOMIC_FETCH_AND_ADD:
-            what = live::RecordWhat::kAtomic;
+            what = shm::RecordWhat::kAtomic;
             break;
         case IBV_WR_BIND_MW:
         case IBV_WR_LOCAL_INV:
@@ -162,7 +162,7 @@ void polled(bool found) {
         return;
     }
     if (log.waiting.exchange(!found) == found) {
-        add_moment(found ? live::RecordWhat::kFound : live::RecordWhat::kWaits, 0);
+        add_moment(found ? shm::RecordWhat::kFound : shm::RecordWhat::kWaits, 0);
     }
 }
 

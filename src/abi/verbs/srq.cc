@@ -21,12 +21,12 @@ Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type
         return fail<Srq>(EIO);
     }
     auto* srq = new (std::nothrow) Srq{};
-    if (srq == nullptr || !srq->share.take(*c.process, c.hca, live::ObjectKind::kSrq)) {
+    if (srq == nullptr || !srq->share.take(*c.process, c.hca, shm::ObjectKind::kSrq)) {
         delete srq;
         return fail<Srq>(ENOMEM);
     }
     srq->event_id = Registry::get().add(srq);
-    live::Srq::Init init;
+    direct::Srq::Init init;
     init.max_wr = attr.max_wr;
     init.max_sge = attr.max_sge;
     init.pd = protection(pd).id;
@@ -89,7 +89,7 @@ int get_srq_num(ibv_srq* base, std::uint32_t* number) {
 }
 
 int post_srq_recv(ibv_srq* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    live::Srq& srq = *impl(base).runtime;
+    direct::Srq& srq = *impl(base).runtime;
     int error = 0;
     srq.lock();
     for (; wr != nullptr && error == 0; wr = wr->next) {
@@ -150,9 +150,9 @@ int close_xrcd(ibv_xrcd* base) {
 
 }  // namespace
 
-void set_srq_ops(verbs_context& ops, const live::Arena& arena, PathOps& path) {
-    live::with_data_path(arena, [&]<typename Path>(Path) {
-        path.make_srq = live::Srq::create<typename Path::SharedReceiveQueue>;
+void set_srq_ops(verbs_context& ops, const shm::Arena& arena, PathOps& path) {
+    direct::with_data_path(arena, [&]<typename Path>(Path) {
+        path.make_srq = direct::Srq::create<typename Path::SharedReceiveQueue>;
     });
     ops.create_srq_ex = create_srq_ex;
     ops.get_srq_num = get_srq_num;
@@ -183,7 +183,7 @@ int softib_ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) noexcept {
 }
 
 int softib_ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) noexcept {
-    const live::SrqShared& shared = impl(base).runtime->shared();
+    const shm::SrqShared& shared = impl(base).runtime->shared();
     attr->max_wr = shared.ring.entries;
     attr->max_sge = shared.ring.sges_max;
     attr->srq_limit = shared.limit.load();

@@ -40,9 +40,9 @@ struct Described {
 
 /// Returns the lines with which the daemon describes the fabric. The error is for the user.
 std::expected<Described, std::string> describe(const Observer& observer) {
-    live::Message message;
-    live::request::OneFile told;
-    const int error = observer.ask(live::request::CmDescribe{}, message, told);
+    shm::Message message;
+    shm::request::OneFile told;
+    const int error = observer.ask(shm::request::CmDescribe{}, message, told);
     const int fd = told.file;
     if (error != 0 || fd < 0) {
         return std::unexpected(why_not(error));
@@ -80,15 +80,15 @@ int cmd_addr(const AddrOptions& options) {
     if (!described) {
         return fail(described.error());
     }
-    const live::Arena& arena = observer->arena();
+    const shm::Arena& arena = observer->arena();
     nlohmann::ordered_json out{{"ports", nlohmann::ordered_json::array()},
                                {"listeners", nlohmann::ordered_json::array()}};
     Table ports({"HOST", "DEVICE", "ADDRESS", "GID"});
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
-        const live::HcaRecord& hca = arena.hcas[i];
+        const shm::HcaRecord& hca = arena.hcas[i];
         const std::string host = arena.hosts[hca.host].name;
-        const std::string address = cm::to_string(live::address_of_hca(arena, i));
-        const std::string gid = to_string(live::gid_at(hca, 0));
+        const std::string address = cm::to_string(shm::address_of_hca(arena, i));
+        const std::string gid = to_string(shm::gid_at(hca, 0));
         ports.row({host, hca.name, address, gid});
         out["ports"].push_back(
             {{"host", host}, {"device", hca.name}, {"address", address}, {"gid", gid}});

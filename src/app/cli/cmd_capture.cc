@@ -74,7 +74,7 @@ class PcapFile {
         }
     }
 
-    void add(const live::CapturedPacket& packet) {
+    void add(const shm::CapturedPacket& packet) {
         constexpr std::uint64_t kSecond = 1'000'000'000;
         const auto seconds = static_cast<std::uint32_t>(packet.time_ns / kSecond);
         const auto rest_ns = static_cast<std::uint32_t>(packet.time_ns % kSecond);
@@ -101,7 +101,7 @@ class PcapFile {
     PcapFile() = default;
     /// Writes the head of an ERF record. The time is a fixed-point number in little-endian order;
     /// lengths are big-endian.
-    void put_erf(std::uint32_t seconds, std::uint32_t rest_ns, const live::CapturedPacket& packet) {
+    void put_erf(std::uint32_t seconds, std::uint32_t rest_ns, const shm::CapturedPacket& packet) {
         std::uint8_t erf[kErfBytes]{};
         const std::uint64_t time =
             std::uint64_t{seconds} << 32 | (std::uint64_t{rest_ns} << 32) / 1'000'000'000;
@@ -127,43 +127,43 @@ using Taps = std::vector<std::atomic<std::uint32_t>*>;
 
 /// Returns the taps for what all HCAs send: those of the switch ports at which it arrives. An HCA
 /// without a cable to a switch has none.
-Taps all_adapters(const live::Arena& arena) {
+Taps all_adapters(const shm::Arena& arena) {
     Taps taps;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
-        const live::HcaRecord& hca = arena.hcas[i];
+        const shm::HcaRecord& hca = arena.hcas[i];
         if (hca.peer_switch >= arena.header->switches) {
             continue;
         }
-        const live::SwitchRecord& sw = arena.switches[hca.peer_switch];
+        const shm::SwitchRecord& sw = arena.switches[hca.peer_switch];
         taps.push_back(&arena.switch_ports[sw.port_first + hca.peer_port].taps);
     }
     return taps;
 }
 
 /// Adds the taps of both ends of the cable at a port.
-std::expected<void, std::string> add_port(const live::Arena& arena, const std::string& text,
+std::expected<void, std::string> add_port(const shm::Arena& arena, const std::string& text,
                                           Taps& taps) {
     const auto name = parse_link(text);
     if (!name) {
         return std::unexpected(name.error());
     }
     for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
-        live::SwitchPortRecord& port = arena.switch_ports[i];
+        shm::SwitchPortRecord& port = arena.switch_ports[i];
         const bool is_it =
             switch_port_name(arena, i) == fmt::format("{}:{}", name->node, name->port);
         const bool leads_to_it =
-            port.peer.kind == live::NodeRef::kHca &&
+            port.peer.kind == shm::NodeRef::kHca &&
             (view::node_name(arena, port.peer) == name->node ||
              (arena.hosts[arena.hcas[port.peer.index].host].name == name->node &&
               arena.hcas[port.peer.index].index_on_host + 1 == name->port));
-        if (!(is_it || leads_to_it) || port.peer.kind == live::NodeRef::kNone) {
+        if (!(is_it || leads_to_it) || port.peer.kind == shm::NodeRef::kNone) {
             continue;
         }
         taps.push_back(&port.taps);
-        if (port.peer.kind == live::NodeRef::kHca) {
+        if (port.peer.kind == shm::NodeRef::kHca) {
             taps.push_back(&arena.hcas[port.peer.index].taps);
         } else {
-            const live::SwitchRecord& other = arena.switches[port.peer.index];
+            const shm::SwitchRecord& other = arena.switches[port.peer.index];
             taps.push_back(&arena.switch_ports[other.port_first + port.peer_port].taps);
         }
         return {};
@@ -177,13 +177,13 @@ class Capture {
   public:
     static std::expected<std::unique_ptr<Capture>, std::string> begin(const CaptureOptions& options,
                                                                       const Observer& observer) {
-        live::Process* const process =
-            live::Process::attach(observer.fabric().dir.c_str(), observer.arena().hosts[0].name);
+        direct::Process* const process =
+            direct::Process::attach(observer.fabric().dir.c_str(), observer.arena().hosts[0].name);
         if (process == nullptr) {
             return std::unexpected(fmt::format("cannot join the fabric: {}", std::strerror(errno)));
         }
         auto capture = std::make_unique<Capture>(*process);
-        const live::Arena& arena = process->self.arena;
+        const shm::Arena& arena = process->self.arena;
         if (options.ports.empty()) {
             capture->taps_ = all_adapters(arena);
         }
@@ -197,7 +197,7 @@ class Capture {
         }
         return capture;
     }
-    explicit Capture(live::Process& process) : process_(process) {}
+    explicit Capture(direct::Process& process) : process_(process) {}
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
     ~Capture() {
@@ -207,14 +207,14 @@ class Capture {
         }
     }
 
-    live::CaptureSlot& slot() { return *slot_; }
-    const live::Arena& arena() const { return process_.self.arena; }
+    shm::CaptureSlot& slot() { return *slot_; }
+    const shm::Arena& arena() const { return process_.self.arena; }
 
   private:
     bool claim(std::uint32_t snap_bytes) {
         const std::uint64_t ring = process_.memory.allocate(kRingBytes);
-        for (std::uint32_t i = 0; i < live::kCaptures && ring != 0; ++i) {
-            live::CaptureSlot& slot = process_.self.arena.header->captures[i];
+        for (std::uint32_t i = 0; i < shm::kCaptures && ring != 0; ++i) {
+            shm::CaptureSlot& slot = process_.self.arena.header->captures[i];
             std::uint32_t nobody = 0;
             if (!slot.owner.compare_exchange_strong(nobody, process_.self.lock_word)) {
                 continue;
@@ -237,20 +237,20 @@ class Capture {
             on ? tap->fetch_or(bit_) : tap->fetch_and(~bit_);
         }
         process_.self.arena.header->route_generation.fetch_add(1);
-        live::wake_carrier(process_.self.arena);
+        shm::wake_carrier(process_.self.arena);
     }
 
-    live::Process& process_;
+    direct::Process& process_;
     Taps taps_;
-    live::CaptureSlot* slot_ = nullptr;
+    shm::CaptureSlot* slot_ = nullptr;
     std::uint32_t bit_ = 0;
 };
 
 /// Writes the packets that are in the ring, at most `most`, to the file. Returns how many.
 std::uint64_t drain(Capture& capture, PcapFile& file, std::uint64_t most) {
-    live::CapturedPacket packet;
+    shm::CapturedPacket packet;
     std::uint64_t taken = 0;
-    while (taken < most && live::capture_get(capture.arena(), capture.slot(), packet)) {
+    while (taken < most && shm::capture_get(capture.arena(), capture.slot(), packet)) {
         file.add(packet);
         ++taken;
     }
@@ -264,7 +264,7 @@ int cmd_capture(const CaptureOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
-    if (!live::is_packet_path(observer->arena())) {
+    if (!shm::is_packet_path(observer->arena())) {
         return fail("this fabric has no packets; start it with: softib up --data-path packet");
     }
     if (options.file == "-" && isatty(STDOUT_FILENO) != 0) {

@@ -65,7 +65,7 @@ Number parse_rate(const std::string& text) {
                  "rate; write it as 500M or 10G");
 }
 
-nlohmann::json shown(const live::LinkFaults& faults, const std::string& from) {
+nlohmann::json shown(const shm::LinkFaults& faults, const std::string& from) {
     return {{"from", from},
             {"drop", faults.lost_ppm.load() / 1e6},
             {"corrupt", faults.broken_ppm.load() / 1e6},
@@ -73,18 +73,18 @@ nlohmann::json shown(const live::LinkFaults& faults, const std::string& from) {
             {"rate_mbps", faults.rate_mbps.load()}};
 }
 
-bool any(const live::LinkFaults& faults) {
+bool any(const shm::LinkFaults& faults) {
     return (faults.lost_ppm.load() | faults.broken_ppm.load() | faults.delay_ns.load() |
             faults.rate_mbps.load()) != 0;
 }
 
 int list(const Observer& observer, bool json) {
-    const live::Arena& arena = observer.arena();
+    const shm::Arena& arena = observer.arena();
     nlohmann::json all = nlohmann::json::array();
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
         if (any(arena.hcas[i].faults)) {
             all.push_back(
-                shown(arena.hcas[i].faults, view::node_name(arena, {live::NodeRef::kHca, i})));
+                shown(arena.hcas[i].faults, view::node_name(arena, {shm::NodeRef::kHca, i})));
         }
     }
     for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
@@ -112,8 +112,8 @@ int list(const Observer& observer, bool json) {
     return 0;
 }
 
-std::expected<live::WantedFaults, std::string> wanted_of(const FaultOptions& options) {
-    live::WantedFaults wanted;
+std::expected<shm::WantedFaults, std::string> wanted_of(const FaultOptions& options) {
+    shm::WantedFaults wanted;
     if (options.clear) {
         wanted = {0, 0, 0, 0};
     }
@@ -146,7 +146,7 @@ int cmd_fault(const FaultOptions& options) {
     if (!wanted) {
         return misuse(wanted.error());
     }
-    constexpr live::WantedFaults kNothing;
+    constexpr shm::WantedFaults kNothing;
     const bool sets = std::memcmp(&*wanted, &kNothing, sizeof kNothing) != 0;
     if (options.link.empty() && sets) {
         return misuse("which cable? name one of its ports, as sw0:1");
@@ -167,7 +167,7 @@ int cmd_fault(const FaultOptions& options) {
         return list(*observer, options.json);
     }
     const int error = observer->ask(
-        live::request::SetFaults{.node = name->node, .port = name->port, .faults = *wanted});
+        shm::request::SetFaults{.node = name->node, .port = name->port, .faults = *wanted});
     if (error == EOPNOTSUPP) {
         return fail(
             "this fabric has no packets to lose; start it with: softib up --data-path packet");

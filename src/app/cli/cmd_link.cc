@@ -27,7 +27,7 @@ int cmd_link(const LinkOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
-    const int error = observer->ask(live::request::SetLink{
+    const int error = observer->ask(shm::request::SetLink{
         .node = name->node, .port = static_cast<std::uint8_t>(port), .up = options.action == "up"});
     if (error == ENOENT || error == EMSGSIZE) {
         return fail(fmt::format("no cable at '{}' port {}; nodes and ports are in: softib topo",

@@ -34,7 +34,7 @@ Line look_at(const FabricRef& fabric) {
         line.pid = daemon_pid(fabric);
         return line;
     }
-    const live::ArenaHeader& header = *observer->arena().header;
+    const shm::ArenaHeader& header = *observer->arena().header;
     line.pid = static_cast<pid_t>(header.daemon_pid);
     line.hosts = header.hosts;
     line.hcas = header.hcas;

@@ -123,7 +123,7 @@ std::string path_of(const std::string& program) {
 /// hosts, the next ranks begin with the first host again.
 void report_launch(const Observer& observer, const Chosen& chosen, std::uint32_t ranks,
                    const std::vector<std::string>& command) {
-    const live::Arena& arena = observer.arena();
+    const shm::Arena& arena = observer.arena();
     nlohmann::ordered_json hosts = nlohmann::ordered_json::array();
     for (std::uint32_t i = 0; i < std::min(ranks, arena.header->hosts); ++i) {
         hosts.push_back(arena.hosts[i].name);
@@ -199,7 +199,7 @@ int cmd_mpi_rank(const MpirunOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
-    const live::Arena& arena = observer->arena();
+    const shm::Arena& arena = observer->arena();
     auto host = prepare_host(observer->fabric(), arena.hosts[*rank % arena.header->hosts].name);
     if (!host) {
         return fail(host.error());

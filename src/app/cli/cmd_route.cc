@@ -33,11 +33,11 @@ std::expected<std::uint16_t, std::string> parse_in_range(const std::string& what
     return static_cast<std::uint16_t>(number);
 }
 
-int list_switches(const live::Arena& arena, bool json) {
+int list_switches(const shm::Arena& arena, bool json) {
     Table table({"SWITCH", "LID", "PORTS", "GUID"});
     Json out = Json::array();
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         const std::string guid = softib::to_string(Guid{sw.node_guid});
         table.row({sw.name, std::to_string(sw.lid), std::to_string(sw.port_count - 1), guid});
         out.push_back({{"switch", sw.name},
@@ -49,8 +49,8 @@ int list_switches(const live::Arena& arena, bool json) {
     return 0;
 }
 
-std::string next_node(const live::Arena& arena, std::uint32_t sw, std::uint8_t port) {
-    const live::SwitchRecord& record = arena.switches[sw];
+std::string next_node(const shm::Arena& arena, std::uint32_t sw, std::uint8_t port) {
+    const shm::SwitchRecord& record = arena.switches[sw];
     if (port == 0) {
         return "itself";
     }
@@ -60,7 +60,7 @@ std::string next_node(const live::Arena& arena, std::uint32_t sw, std::uint8_t p
     return view::node_name(arena, arena.switch_ports[record.port_first + port].peer);
 }
 
-int show(const live::Arena& arena, std::uint32_t sw, bool json) {
+int show(const shm::Arena& arena, std::uint32_t sw, bool json) {
     Table table({"LID", "NODE", "OUT PORT", "NEXT"});
     Json out = Json::array();
     for (std::uint32_t lid = 1; lid <= arena.header->lid_max; ++lid) {
@@ -80,7 +80,7 @@ int show(const live::Arena& arena, std::uint32_t sw, bool json) {
 }
 
 int change(const Observer& observer, std::uint32_t sw, const RouteOptions& options) {
-    const live::Arena& arena = observer.arena();
+    const shm::Arena& arena = observer.arena();
     const auto lid = parse_in_range("LID", options.lid, 1, arena.header->lid_max);
     if (!lid) {
         return fail(lid.error());
@@ -94,7 +94,7 @@ int change(const Observer& observer, std::uint32_t sw, const RouteOptions& optio
         }
         port = *parsed;
     }
-    const live::request::SetRoute request{
+    const shm::request::SetRoute request{
         .switch_index = sw, .lid = Lid{*lid}, .port = static_cast<std::uint8_t>(port)};
     if (const int error = observer.ask(request); error != 0) {
         return fail(why_not(error));

@@ -28,7 +28,7 @@ constexpr std::size_t kChannelsShown = 16;
 constexpr std::size_t kHostsNamed = 3;
 
 struct Checked {
-    const live::Arena& arena;
+    const shm::Arena& arena;
     const view::Routes& routes;
     const Report& report;
 

@@ -21,11 +21,11 @@ namespace {
 
 using view::Json;
 
-live::ManagerCommand command_of(const std::string& action) {
+shm::ManagerCommand command_of(const std::string& action) {
     if (action == "resweep") {
-        return live::ManagerCommand::kResweep;
+        return shm::ManagerCommand::kResweep;
     }
-    return action == "handover" ? live::ManagerCommand::kHandOver : live::ManagerCommand::kStatus;
+    return action == "handover" ? shm::ManagerCommand::kHandOver : shm::ManagerCommand::kStatus;
 }
 
 /// Verifies the routes that the switches hold now, and returns the verdict. Entries that did not

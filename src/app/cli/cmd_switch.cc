@@ -17,7 +17,7 @@ int cmd_switch(const SwitchOptions& options) {
         return fail(observer.error());
     }
     const int error = observer->ask(
-        live::request::SetPower{.switch_name = options.name, .on = options.action == "revive"});
+        shm::request::SetPower{.switch_name = options.name, .on = options.action == "revive"});
     if (error == ENOENT || error == EMSGSIZE) {
         return fail(fmt::format("no switch '{}'; their names are in: softib topo", options.name));
     }

@@ -46,23 +46,23 @@ void add_choices(std::string_view choices, Values& out) {
     }
 }
 
-std::string device_name(const live::Arena& arena, const live::HcaRecord& hca) {
+std::string device_name(const shm::Arena& arena, const shm::HcaRecord& hca) {
     return fmt::format("{}/{}", arena.hosts[hca.host].name, hca.name);
 }
 
-void add_hosts(const live::Arena& arena, Values& out) {
+void add_hosts(const shm::Arena& arena, Values& out) {
     for (std::uint32_t i = 0; i < arena.header->hosts; ++i) {
         out.add(arena.hosts[i].name);
     }
 }
 
-void add_switches(const live::Arena& arena, Values& out) {
+void add_switches(const shm::Arena& arena, Values& out) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         out.add(arena.switches[i].name, fmt::format("LID {}", arena.switches[i].lid.load()));
     }
 }
 
-void add_nodes(const live::Arena& arena, Values& out) {
+void add_nodes(const shm::Arena& arena, Values& out) {
     add_switches(arena, out);
     add_hosts(arena, out);
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
@@ -71,15 +71,15 @@ void add_nodes(const live::Arena& arena, Values& out) {
 }
 
 /// Returns "to NODE" for the node at the other end of a switch port; empty if there is no cable.
-std::string peer_of(const live::Arena& arena, const live::SwitchRecord& sw, std::uint32_t port) {
-    const live::NodeRef& peer = arena.switch_ports[sw.port_first + port].peer;
-    return peer.kind == live::NodeRef::kNone ? "" : "to " + view::node_name(arena, peer);
+std::string peer_of(const shm::Arena& arena, const shm::SwitchRecord& sw, std::uint32_t port) {
+    const shm::NodeRef& peer = arena.switch_ports[sw.port_first + port].peer;
+    return peer.kind == shm::NodeRef::kNone ? "" : "to " + view::node_name(arena, peer);
 }
 
 /// Adds the ports that have a cable: "sw0:1", "h0:1".
-void add_cables(const live::Arena& arena, Values& out) {
+void add_cables(const shm::Arena& arena, Values& out) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         for (std::uint32_t port = 1; port < sw.port_count; ++port) {
             if (const std::string peer = peer_of(arena, sw, port); !peer.empty()) {
                 out.add(fmt::format("{}:{}", sw.name, port), peer);
@@ -87,15 +87,15 @@ void add_cables(const live::Arena& arena, Values& out) {
         }
     }
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
-        const live::HcaRecord& hca = arena.hcas[i];
+        const shm::HcaRecord& hca = arena.hcas[i];
         out.add(fmt::format("{}:{}", arena.hosts[hca.host].name, hca.index_on_host + 1), hca.name);
     }
 }
 
 /// Adds the numbers of the ports with a cable of the node that the line names.
-void add_ports(const live::Arena& arena, const std::vector<std::string>& given, Values& out) {
+void add_ports(const shm::Arena& arena, const std::vector<std::string>& given, Values& out) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         const bool named = std::ranges::find(given, sw.name) != given.end();
         for (std::uint32_t port = 1; named && port < sw.port_count; ++port) {
             if (const std::string peer = peer_of(arena, sw, port); !peer.empty()) {
@@ -104,7 +104,7 @@ void add_ports(const live::Arena& arena, const std::vector<std::string>& given, 
         }
     }
     for (std::uint32_t i = 0; i < arena.header->hosts; ++i) {
-        const live::HostRecord& host = arena.hosts[i];
+        const shm::HostRecord& host = arena.hosts[i];
         const bool named = std::ranges::find(given, host.name) != given.end();
         for (std::uint32_t hca = 0; named && hca < host.hca_count; ++hca) {
             out.add(std::to_string(hca + 1), arena.hcas[host.hca_first + hca].name);
@@ -112,7 +112,7 @@ void add_ports(const live::Arena& arena, const std::vector<std::string>& given, 
     }
 }
 
-void add_lids(const live::Arena& arena, Values& out) {
+void add_lids(const shm::Arena& arena, Values& out) {
     for (std::uint32_t lid = 1; lid <= arena.header->lid_max; ++lid) {
         const std::string name = view::node_name(arena, arena.lid_owner[lid]);
         if (name != "-") {
@@ -123,14 +123,14 @@ void add_lids(const live::Arena& arena, Values& out) {
 
 /// Adds values that a running fabric knows. Returns false for other kinds of value.
 bool add_of_fabric(const Wanted& wanted, Values& out) {
-    using Add = std::function<void(const live::Arena&)>;
+    using Add = std::function<void(const shm::Arena&)>;
     const std::map<std::string_view, Add> known{
-        {"HOST", [&](const live::Arena& arena) { add_hosts(arena, out); }},
-        {"SWITCH", [&](const live::Arena& arena) { add_switches(arena, out); }},
-        {"NODE", [&](const live::Arena& arena) { add_nodes(arena, out); }},
-        {"NODE:PORT", [&](const live::Arena& arena) { add_cables(arena, out); }},
-        {"PORT", [&](const live::Arena& arena) { add_ports(arena, wanted.given, out); }},
-        {"LID", [&](const live::Arena& arena) { add_lids(arena, out); }},
+        {"HOST", [&](const shm::Arena& arena) { add_hosts(arena, out); }},
+        {"SWITCH", [&](const shm::Arena& arena) { add_switches(arena, out); }},
+        {"NODE", [&](const shm::Arena& arena) { add_nodes(arena, out); }},
+        {"NODE:PORT", [&](const shm::Arena& arena) { add_cables(arena, out); }},
+        {"PORT", [&](const shm::Arena& arena) { add_ports(arena, wanted.given, out); }},
+        {"LID", [&](const shm::Arena& arena) { add_lids(arena, out); }},
     };
     const auto add = known.find(wanted.operand);
     if (add == known.end()) {

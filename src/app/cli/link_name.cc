@@ -19,15 +19,15 @@ std::expected<LinkName, std::string> parse_link(const std::string& text) {
         }
         name.node.resize(colon);
     }
-    if (name.node.empty() || name.node.size() > live::kTextMax / 2) {
+    if (name.node.empty() || name.node.size() > shm::kTextMax / 2) {
         return std::unexpected(fmt::format("'{}' is no node and port", text));
     }
     return name;
 }
 
-std::string switch_port_name(const live::Arena& arena, std::uint32_t switch_port) {
+std::string switch_port_name(const shm::Arena& arena, std::uint32_t switch_port) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         if (switch_port >= sw.port_first && switch_port < sw.port_first + sw.port_count) {
             return fmt::format("{}:{}", sw.name, switch_port - sw.port_first);
         }

@@ -18,6 +18,6 @@ std::expected<LinkName, std::string> parse_link(const std::string& text);
 
 /// Returns the name of a switch port, given by its index in the arena's table, as parse_link()
 /// takes it.
-std::string switch_port_name(const live::Arena& arena, std::uint32_t switch_port);
+std::string switch_port_name(const shm::Arena& arena, std::uint32_t switch_port);
 
 }  // namespace softib::app

@@ -27,7 +27,7 @@ std::uint32_t number(const std::string& word) {
 }
 
 /// Returns the LIDs of HCAs by name. A host's first HCA has the name of the host too.
-std::map<std::string, Lid> names_of(const live::Arena& arena, const view::Routes& routes) {
+std::map<std::string, Lid> names_of(const shm::Arena& arena, const view::Routes& routes) {
     std::map<std::string, Lid> names;
     for (const routing::Target& target : routes.graph.targets()) {
         if (!target.is_switch()) {
@@ -43,7 +43,7 @@ std::map<std::string, Lid> names_of(const live::Arena& arena, const view::Routes
 }  // namespace
 
 std::expected<std::vector<Lid>, std::string> read_ranks(const std::string& file,
-                                                        const live::Arena& arena,
+                                                        const shm::Arena& arena,
                                                         const view::Routes& routes) {
     std::ifstream in(file);
     if (!in) {

@@ -15,7 +15,7 @@
 namespace softib::app {
 
 std::expected<std::vector<Lid>, std::string> read_ranks(const std::string& file,
-                                                        const live::Arena& arena,
+                                                        const shm::Arena& arena,
                                                         const view::Routes& routes);
 
 }  // namespace softib::app

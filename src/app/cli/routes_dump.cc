@@ -20,8 +20,8 @@ namespace softib::app {
 
 namespace {
 
-using live::NodeRef;
 using routing::Target;
+using shm::NodeRef;
 
 constexpr std::uint32_t kLanesPerLink = 4;
 constexpr char kPathSlName[] = "opensm-path-sl.dump";
@@ -34,12 +34,12 @@ struct End {
 
 class Dumper {
   public:
-    Dumper(const live::Arena& arena, const view::Routes& routes)
+    Dumper(const shm::Arena& arena, const view::Routes& routes)
         : arena_(arena), routes_(routes), graph_(routes.graph) {}
 
     void subnet(std::FILE* out) const {
         for (std::uint32_t i = 0; i < arena_.header->hcas; ++i) {
-            const live::HcaRecord& hca = arena_.hcas[i];
+            const shm::HcaRecord& hca = arena_.hcas[i];
             if (hca.peer_switch != UINT32_MAX) {
                 cable(out, {{NodeRef::kHca, i}, 1},
                       {{NodeRef::kSwitch, hca.peer_switch}, hca.peer_port});
@@ -47,7 +47,7 @@ class Dumper {
         }
         for (std::uint32_t sw = 0; sw < arena_.header->switches; ++sw) {
             for (std::uint32_t p = 1; p < arena_.switches[sw].port_count; ++p) {
-                const live::SwitchPortRecord& port = port_of(sw, p);
+                const shm::SwitchPortRecord& port = port_of(sw, p);
                 if (port.peer.kind != NodeRef::kNone) {
                     cable(out, {{NodeRef::kSwitch, sw}, p}, {port.peer, port.peer_port});
                 }
@@ -92,7 +92,7 @@ class Dumper {
 
     void multicast(std::FILE* out) const {
         std::uint32_t at = routing::kNone;
-        for (const live::RouteFile::Multicast& entry : routes_.multicast) {
+        for (const shm::RouteFile::Multicast& entry : routes_.multicast) {
             if (entry.sw != at) {
                 fmt::print(out, "{}Switch 0x{:016x}\nLID    : Out Port(s)\n",
                            at == routing::kNone ? "" : "\n", graph_.guid(entry.sw).value);
@@ -110,7 +110,7 @@ class Dumper {
 
     void lanes(std::FILE* out) const {
         for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
-            const live::SwitchRecord& record = arena_.switches[sw];
+            const shm::SwitchRecord& record = arena_.switches[sw];
             fmt::print(out,
                        "Switch 0x{:016x}, base LID {}, \"{}\"\n"
                        "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n",
@@ -131,7 +131,7 @@ class Dumper {
 
     void service_levels(std::FILE* out) const {
         for (std::uint32_t i = 0; i < arena_.header->hcas; ++i) {
-            const live::HcaRecord& hca = arena_.hcas[i];
+            const shm::HcaRecord& hca = arena_.hcas[i];
             const std::uint32_t from = graph_.target_of(Lid{hca.lid.load()});
             if (from == routing::kNone) {
                 continue;
@@ -149,7 +149,7 @@ class Dumper {
     }
 
   private:
-    const live::SwitchPortRecord& port_of(std::uint32_t sw, std::uint32_t port) const {
+    const shm::SwitchPortRecord& port_of(std::uint32_t sw, std::uint32_t port) const {
         return arena_.switch_ports[arena_.switches[sw].port_first + port];
     }
 
@@ -172,11 +172,11 @@ class Dumper {
             "DevID:0000 Rev:00000000 {{{}}} LID:{:04X} PN:{:02X} }}";
         const std::uint32_t i = end.node.index;
         if (end.node.kind == NodeRef::kHca) {
-            const live::HcaRecord& hca = arena_.hcas[i];
+            const shm::HcaRecord& hca = arena_.hcas[i];
             return fmt::format(fmt::runtime(kText), "CA", 1, hca.system_image_guid, hca.node_guid,
                                hca.port_guid, description(end.node), hca.lid.load(), end.port);
         }
-        const live::SwitchRecord& sw = arena_.switches[i];
+        const shm::SwitchRecord& sw = arena_.switches[i];
         return fmt::format(fmt::runtime(kText), "SW", sw.port_count - 1, sw.node_guid, sw.node_guid,
                            sw.node_guid, description(end.node), sw.lid.load(), end.port);
     }
@@ -207,7 +207,7 @@ class Dumper {
         }
     }
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     const view::Routes& routes_;
     const routing::Graph& graph_;
 };
@@ -233,7 +233,7 @@ std::expected<void, std::string> write_file(const std::string& path,
 
 }  // namespace
 
-std::expected<std::vector<std::string>, std::string> dump_routes(const live::Arena& arena,
+std::expected<std::vector<std::string>, std::string> dump_routes(const shm::Arena& arena,
                                                                  const view::Routes& routes,
                                                                  const std::string& directory) {
     if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {

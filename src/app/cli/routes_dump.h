@@ -21,7 +21,7 @@ namespace softib::app {
 
 /// Writes the files into the directory, which it makes if need be. Returns the names of the files;
 /// the error is for the user.
-std::expected<std::vector<std::string>, std::string> dump_routes(const live::Arena& arena,
+std::expected<std::vector<std::string>, std::string> dump_routes(const shm::Arena& arena,
                                                                  const view::Routes& routes,
                                                                  const std::string& directory);
 

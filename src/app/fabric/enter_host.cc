@@ -39,7 +39,7 @@ std::expected<HostEnvironment, std::string> prepare_host(const FabricRef& fabric
         return std::unexpected(libraries.error());
     }
     environment.libraries = std::move(*libraries);
-    if (auto written = live::sysfs_materialize(observer->arena(), host, environment.sysroot);
+    if (auto written = daemon::sysfs_materialize(observer->arena(), host, environment.sysroot);
         !written) {
         return std::unexpected(written.error());
     }

@@ -248,10 +248,10 @@ Done name_hosts(const HostEnvironment& host) {
         return std::unexpected(observer.error());
     }
     std::string text = "# Hosts of the fabric; below, those of the machine.\n";
-    const live::Arena& arena = observer->arena();
+    const shm::Arena& arena = observer->arena();
     for (std::uint32_t i = 0; i < arena.header->hosts; ++i) {
         text += fmt::format("{} {}\n",
-                            cm::to_string(live::address_of_hca(arena, arena.hosts[i].hca_first)),
+                            cm::to_string(shm::address_of_hca(arena, arena.hosts[i].hca_first)),
                             arena.hosts[i].name);
     }
     std::stringstream theirs;

@@ -68,7 +68,7 @@ std::expected<void, std::string> check_private(const std::string& dir) {
 }
 
 std::string pid_path(const FabricRef& fabric) {
-    return fabric.dir + "/" + live::kPidFileName;
+    return fabric.dir + "/" + shm::kPidFileName;
 }
 
 pid_t read_pid(int fd) {
@@ -78,7 +78,7 @@ pid_t read_pid(int fd) {
 }
 
 std::string version_path(const FabricRef& fabric) {
-    return fabric.dir + "/" + live::kVersionFileName;
+    return fabric.dir + "/" + shm::kVersionFileName;
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ std::vector<FabricRef> running_fabrics() {
     auto fabrics = list_fabrics().value_or(std::vector<FabricRef>{});
     // Not by the lock: to test it, it must be taken for a moment, in which no daemon could start.
     std::erase_if(fabrics, [](const FabricRef& fabric) {
-        const int fd = live::rpc_connect(fabric.dir.c_str());
+        const int fd = shm::rpc_connect(fabric.dir.c_str());
         return fd < 0 || close(fd) != 0;
     });
     return fabrics;
@@ -223,8 +223,8 @@ std::expected<int, std::string> lock_fabric(const FabricRef& fabric) {
 }
 
 std::string own_version() {
-    return fmt::format("softib {}, protocol {}, arena {}", SOFTIB_VERSION, live::kProtocolVersion,
-                       live::kArenaVersion);
+    return fmt::format("softib {}, protocol {}, arena {}", SOFTIB_VERSION, shm::kProtocolVersion,
+                       shm::kArenaVersion);
 }
 
 DaemonRecord read_daemon_record(const FabricRef& fabric) {
@@ -254,8 +254,8 @@ pid_t daemon_pid(const FabricRef& fabric) {
 void remove_leftovers(const FabricRef& fabric) {
     std::error_code ignored;
     for (const char* const name :
-         {live::kSocketName, kHostsDirName, kManagerDirName, kDescriptionName, kNetlistName,
-          kPartitionsName, kLogName, kOldLogName, live::kPidFileName, live::kVersionFileName}) {
+         {shm::kSocketName, kHostsDirName, kManagerDirName, kDescriptionName, kNetlistName,
+          kPartitionsName, kLogName, kOldLogName, shm::kPidFileName, shm::kVersionFileName}) {
         fs::remove_all(fs::path(fabric.dir) / name, ignored);
     }
 }
@@ -263,7 +263,7 @@ void remove_leftovers(const FabricRef& fabric) {
 void remove_fabric(const FabricRef& fabric) {
     std::error_code ignored;
     remove_leftovers(fabric);
-    fs::remove_all(fs::path(fabric.dir) / live::kProcDirName, ignored);
+    fs::remove_all(fs::path(fabric.dir) / daemon::kProcDirName, ignored);
     fs::remove_all(fs::path(fabric.dir) / kTelemetryDirName, ignored);
     rmdir(fabric.dir.c_str());
 }

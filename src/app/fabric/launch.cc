@@ -213,9 +213,9 @@ std::string exec_daemon_in_foreground(const FabricRef& fabric) {
 
 std::expected<void, std::string> stop_daemon(const FabricRef& fabric) {
     const int fd = connect_daemon(fabric);
-    live::Message message;
-    live::request::StatusOnly reply;
-    if (fd < 0 || !live::rpc_call(fd, live::request::Shutdown{}, message, reply) ||
+    shm::Message message;
+    shm::request::StatusOnly reply;
+    if (fd < 0 || !shm::rpc_call(fd, shm::request::Shutdown{}, message, reply) ||
         message.status != 0) {
         const int error = message.status != 0 ? message.status : errno;
         if (fd >= 0) {
@@ -272,7 +272,7 @@ std::expected<void, std::string> kill_daemon(const FabricRef& fabric) {
 }
 
 int connect_daemon(const FabricRef& fabric) {
-    const int fd = live::rpc_connect(fabric.dir.c_str());
+    const int fd = shm::rpc_connect(fabric.dir.c_str());
     if (fd >= 0) {
         const timeval patience{kAnswerTimeout.count(), 0};
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

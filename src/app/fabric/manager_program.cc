@@ -71,13 +71,13 @@ bool is_waiting(const std::atomic<PortState>& state) {
 }
 
 /// Returns the number of ports with a cable that are not active.
-std::uint32_t count_waiting(const live::Arena& arena) {
+std::uint32_t count_waiting(const shm::Arena& arena) {
     std::uint32_t waiting = 0;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
         waiting += is_waiting(arena.hcas[i].state) ? 1U : 0U;
     }
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
-        const live::SwitchRecord& sw = arena.switches[i];
+        const shm::SwitchRecord& sw = arena.switches[i];
         for (std::uint32_t port = 1; port < sw.port_count; ++port) {
             waiting += is_waiting(arena.switch_ports[sw.port_first + port].state) ? 1U : 0U;
         }

@@ -40,12 +40,12 @@ std::expected<Observer, std::string> Observer::open(const std::optional<std::str
 
 Observer::Observer(Observer&& other) noexcept
     : fabric_(std::move(other.fabric_)),
-      arena_(std::exchange(other.arena_, live::Arena{})),
+      arena_(std::exchange(other.arena_, shm::Arena{})),
       fd_(std::exchange(other.fd_, -1)) {}
 
 Observer::~Observer() {
     if (arena_.base != nullptr) {
-        live::arena_unmap(arena_);
+        shm::arena_unmap(arena_);
     }
     if (fd_ >= 0) {
         close(fd_);
@@ -64,16 +64,15 @@ std::expected<Observer, FabricTrouble> Observer::look(const FabricRef& fabric) {
     }
     Observer observer(fabric);
     observer.fd_ = connect_daemon(fabric);
-    live::Message message;
-    live::request::OneFile arena;
-    if (observer.fd_ < 0 ||
-        !live::rpc_call(observer.fd_, live::request::Observe{}, message, arena)) {
+    shm::Message message;
+    shm::request::OneFile arena;
+    if (observer.fd_ < 0 || !shm::rpc_call(observer.fd_, shm::request::Observe{}, message, arena)) {
         return std::unexpected(explain(fabric, errno, false));
     }
     if (message.status != 0) {
         return std::unexpected(explain(fabric, message.status, true));
     }
-    observer.arena_ = live::arena_map(arena.file, false);
+    observer.arena_ = shm::arena_map(arena.file, false);
     if (observer.arena_.base == nullptr) {
         const int error = errno;
         close(arena.file);
@@ -98,7 +97,7 @@ std::expected<void, std::string> check_subnet(const Observer& observer) {
         observer.fabric().name));
 }
 
-std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
+std::expected<std::uint32_t, std::string> find_switch(const shm::Arena& arena,
                                                       const std::string& name) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         if (name == arena.switches[i].name) {
@@ -111,8 +110,8 @@ std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
 }
 
 std::expected<void, std::string> check_hosts(const Observer& observer, const std::string& hosts) {
-    const live::Arena& arena = observer.arena();
-    if (live::list_devices(arena, hosts, {}) != 0) {
+    const shm::Arena& arena = observer.arena();
+    if (shm::list_devices(arena, hosts, {}) != 0) {
         return {};
     }
     return std::unexpected(fmt::format("no host '{}' in fabric '{}'; it has {}", hosts,

@@ -29,7 +29,7 @@ class Observer {
     Observer& operator=(Observer&&) = delete;
     ~Observer();
 
-    const live::Arena& arena() const { return arena_; }
+    const shm::Arena& arena() const { return arena_; }
     const FabricRef& fabric() const { return fabric_; }
     /// Returns the connection to the daemon, for views that ask it.
     int daemon() const { return fd_; }
@@ -37,20 +37,20 @@ class Observer {
     /// Sends a request whose reply is a status only. Returns 0 or an errno value.
     template <typename Request>
     int ask(const Request& request) const {
-        return live::rpc_ask(fd_, request);
+        return shm::rpc_ask(fd_, request);
     }
     /// Sends a request whose reply has fields. Texts in `reply` point into `message`. Returns 0 or
     /// an errno value.
     template <typename Request>
-    int ask(const Request& request, live::Message& message, typename Request::Reply& reply) const {
-        return live::rpc_ask(fd_, request, message, reply);
+    int ask(const Request& request, shm::Message& message, typename Request::Reply& reply) const {
+        return shm::rpc_ask(fd_, request, message, reply);
     }
 
   private:
     explicit Observer(FabricRef fabric) : fabric_(std::move(fabric)) {}
 
     FabricRef fabric_;
-    live::Arena arena_;
+    shm::Arena arena_;
     int fd_ = -1;
 };
 
@@ -59,7 +59,7 @@ class Observer {
 std::expected<void, std::string> check_subnet(const Observer& observer);
 
 /// Returns the index of a switch by its name. The error lists the switches.
-std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
+std::expected<std::uint32_t, std::string> find_switch(const shm::Arena& arena,
                                                       const std::string& name);
 
 /// Checks that hosts, separated by commas, exist. The error lists the hosts that there are.

@@ -31,8 +31,8 @@ constexpr char kProcessName[] = "softib-carrier";
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     const auto carried = carrier::carry(graph, options);
-    if (live::log_to_file(fabric.dir + "/" + kLogName)) {
-        live::log_error("{}", carried.error());
+    if (daemon::log_to_file(fabric.dir + "/" + kLogName)) {
+        daemon::log_error("{}", carried.error());
     }
     _exit(1);
 }

@@ -124,7 +124,7 @@ int block_signals() {
 void log_signal(int signal_fd) {
     signalfd_siginfo told{};
     if (read(signal_fd, &told, sizeof told) == static_cast<ssize_t>(sizeof told)) {
-        live::log_info("signal {} of pid {} ends the daemon", told.ssi_signo, told.ssi_pid);
+        daemon::log_info("signal {} of pid {} ends the daemon", told.ssi_signo, told.ssi_pid);
     }
 }
 
@@ -167,9 +167,9 @@ void raise_descriptor_limit() {
 
 struct Built {
     topo::Fabric graph;
-    live::Arena arena;
-    live::ManagementOptions management;
-    live::AddressMap addresses;
+    shm::Arena arena;
+    daemon::ManagementOptions management;
+    daemon::AddressMap addresses;
     spec::Description description;
     spec::Trunks trunks{};
 };
@@ -185,7 +185,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     if (!graph) {
         return std::unexpected(graph.error());
     }
-    live::BuildOptions options{.data_path = description.data_path};
+    daemon::BuildOptions options{.data_path = description.data_path};
     if (description.arena_bytes != 0) {
         options.arena_bytes = description.arena_bytes;
     }
@@ -209,13 +209,13 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
         }
         trunks = {*spec::parse_trunks(description.trunk), *key};
     }
-    const live::Arena arena = live::build_arena(*graph, options);
+    const shm::Arena arena = daemon::build_arena(*graph, options);
     if (arena.base == nullptr) {
         return std::unexpected(
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
                         options.arena_bytes, std::strerror(errno)));
     }
-    auto addresses = live::AddressMap::parse(arena, description.addresses);
+    auto addresses = daemon::AddressMap::parse(arena, description.addresses);
     if (!addresses) {
         return std::unexpected(addresses.error());
     }
@@ -229,7 +229,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     manager.adaptive_routing = description.adaptive_routing;
     manager.partitions = std::move(description.partition_rules);
     manager.qos = description.qos;
-    built.management.lid_file = live::LidFile(description.lid_file);
+    built.management.lid_file = daemon::LidFile(description.lid_file);
     if (auto loaded = built.management.lid_file.load(manager); !loaded) {
         return std::unexpected(loaded.error());
     }
@@ -237,7 +237,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
 }
 
 /// Starts the processes that this fabric needs beside the daemon. They end before the daemon does.
-std::expected<void, std::string> start_helpers(live::Daemon& daemon, const FabricRef& fabric,
+std::expected<void, std::string> start_helpers(daemon::Daemon& daemon, const FabricRef& fabric,
                                                const Built& built) {
     if (built.description.data_path == DataPath::kPacket) {
         auto started =
@@ -278,27 +278,28 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     if (!built) {
         return std::unexpected(built.error());
     }
-    const live::Arena& arena = built->arena;
+    const shm::Arena& arena = built->arena;
     report_stage(options, fmt::format("bringing up {}", counted(arena.header->hosts, "host")));
-    live::Daemon daemon(arena, built->graph,
-                        {.dir = fabric.dir,
-                         .signal_fd = signal_fd,
-                         .lifeline_fd = options.lifeline_fd,
-                         .management = built->management,
-                         .addresses = built->addresses,
-                         .trunks = built->trunks});
+    daemon::Daemon daemon(arena, built->graph,
+                          {.dir = fabric.dir,
+                           .signal_fd = signal_fd,
+                           .lifeline_fd = options.lifeline_fd,
+                           .management = built->management,
+                           .addresses = built->addresses,
+                           .trunks = built->trunks});
     if (auto started = daemon.start(); !started) {
         return started;
     }
     if (auto started = start_helpers(daemon, fabric, *built); !started) {
         return started;
     }
-    live::log_info("fabric {} is up: {}, {}, {}", fabric.name, counted(arena.header->hosts, "host"),
-                   counted(arena.header->hcas, "HCA"), counted(arena.header->switches, "switch"));
+    daemon::log_info("fabric {} is up: {}, {}, {}", fabric.name,
+                     counted(arena.header->hosts, "host"), counted(arena.header->hcas, "HCA"),
+                     counted(arena.header->switches, "switch"));
     daemon.when_ready([&] { report(options, kReady); });
     daemon.run();
     log_signal(signal_fd);
-    live::log_info("fabric {} ends", fabric.name);
+    daemon::log_info("fabric {} ends", fabric.name);
     if (options.lifeline_fd >= 0) {
         end_programs(fabric.dir);
     }
@@ -324,8 +325,8 @@ int run(Options& options) {
     } else {
         raise_descriptor_limit();
         const std::string log = fabric.dir + "/" + kLogName;
-        if (options.foreground || !live::log_to_file(log)) {
-            live::log_to_stderr();
+        if (options.foreground || !daemon::log_to_file(log)) {
+            daemon::log_to_stderr();
         } else {
             log_last_words(log);
         }

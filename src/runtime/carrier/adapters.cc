@@ -15,7 +15,7 @@ namespace softib::carrier {
 
 namespace {
 
-using live::QpState;
+using hca::QpState;
 
 /// Most unacknowledged packets of one queue pair: enough for the HCA's own pace, and few enough
 /// that none waits in the network for longer than a timeout.
@@ -26,7 +26,7 @@ constexpr std::uint64_t kLastWordsNs = 5'000'000;
 /// How long a queue pair that must stop waits for acknowledgements. A live peer is faster.
 constexpr std::uint64_t kLastAnswerNs = 500'000;
 constexpr hca::HcaLimits kLimits{
-    .qps = 1U << 19, .cqs = 0, .srqs = live::kSrqsMax, .events = 4096, .group_members = 1U << 16};
+    .qps = 1U << 19, .cqs = 0, .srqs = shm::kSrqsMax, .events = 4096, .group_members = 1U << 16};
 
 }  // namespace
 
@@ -44,14 +44,14 @@ void Adapters::join(net::Engine& net, std::vector<std::uint32_t> ports) {
 }
 
 Adapters::Pair* Adapters::pair(Qpn qpn) const {
-    Pair* found = pair(live::qp_index(qpn.value));
+    Pair* found = pair(direct::qp_index(qpn.value));
     return found != nullptr && found->qpn == qpn ? found : nullptr;
 }
 
-bool Adapters::is_gone(live::Owner owner, std::uint64_t instance) const {
-    const live::ProcSlot& slot = process_.self.arena.proc(owner);
+bool Adapters::is_gone(shm::Owner owner, std::uint64_t instance) const {
+    const shm::ProcSlot& slot = process_.self.arena.proc(owner);
     return slot.instance != instance ||
-           slot.state.load(std::memory_order_acquire) != live::ProcState::kLive;
+           slot.state.load(std::memory_order_acquire) != shm::ProcState::kLive;
 }
 
 void Adapters::forget_dead() {
@@ -88,8 +88,8 @@ bool Adapters::has_last_words(Pair& queue_pair) {
     return false;
 }
 
-std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& call) {
-    using Call = live::CarrierCall;
+std::optional<int> Adapters::call(shm::Owner owner, const shm::CarrierCall& call) {
+    using Call = shm::CarrierCall;
     if (call.op == Call::kCreateQp) {
         return create_qp(owner, call.index);
     }
@@ -129,12 +129,12 @@ std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& ca
     }
 }
 
-int Adapters::create_qp(live::Owner owner, std::uint32_t index) {
-    if (index >= live::kQpsMax || process_.self.arena.qps[index].owner != owner ||
+int Adapters::create_qp(shm::Owner owner, std::uint32_t index) {
+    if (index >= shm::kQpsMax || process_.self.arena.qps[index].owner != owner ||
         process_.self.arena.qps[index].hca >= hcas_.size()) {
         return EINVAL;
     }
-    live::QpShared& from = process_.self.arena.qps[index];
+    shm::QpShared& from = process_.self.arena.qps[index];
     const hca::Pd pd{from.pd};
     if (pd == kOwnPd) {
         return EINVAL;
@@ -193,12 +193,12 @@ int Adapters::modify_qp(Pair& queue_pair, const hca::QpAttr& attr, std::uint32_t
     return 0;
 }
 
-int Adapters::create_srq(live::Owner owner, std::uint32_t index) {
-    if (index >= live::kSrqsMax || process_.self.arena.srqs[index].owner != owner ||
+int Adapters::create_srq(shm::Owner owner, std::uint32_t index) {
+    if (index >= shm::kSrqsMax || process_.self.arena.srqs[index].owner != owner ||
         process_.self.arena.srqs[index].hca >= hcas_.size()) {
         return EINVAL;
     }
-    live::SrqShared& from = process_.self.arena.srqs[index];
+    shm::SrqShared& from = process_.self.arena.srqs[index];
     const hca::Pd pd{from.pd};
     if (pd == kOwnPd) {
         return EINVAL;
@@ -265,7 +265,7 @@ void Adapters::set_time(std::uint64_t now_ns) {
 
 void Adapters::read_ports() {
     for (std::uint32_t i = 0; i < hcas_.size(); ++i) {
-        const live::HcaRecord& from = process_.self.arena.hcas[i];
+        const shm::HcaRecord& from = process_.self.arena.hcas[i];
         hca::Port port{.link_layer = process_.self.arena.header->link_layer,
                        .lid = Lid{from.lid.load(std::memory_order_relaxed)},
                        .lmc = from.lmc,
@@ -275,8 +275,8 @@ void Adapters::read_ports() {
             port.pkeys.push_back(PKey{pkey.load(std::memory_order_relaxed)});
         }
         port.gids.clear();
-        for (std::uint32_t g = 0; g < live::kGidsPerPort; ++g) {
-            port.gids.push_back(live::gid_at(from, g));
+        for (std::uint32_t g = 0; g < shm::kGidsPerPort; ++g) {
+            port.gids.push_back(shm::gid_at(from, g));
         }
         hcas_[i]->set_port(port);
     }
@@ -293,10 +293,10 @@ void Adapters::read_groups() {
     const auto load = []<typename T>(T& word) {
         return std::atomic_ref<T>(word).load(std::memory_order_relaxed);
     };
-    for (std::uint32_t g = 0; g < live::kMcastGroupsMax; ++g) {
-        live::McastGroup& group = process_.self.arena.mcast[g];
+    for (std::uint32_t g = 0; g < shm::kMcastGroupsMax; ++g) {
+        shm::McastGroup& group = process_.self.arena.mcast[g];
         const std::uint32_t members =
-            std::min<std::uint32_t>(load(group.members), live::kMcastMembersMax);
+            std::min<std::uint32_t>(load(group.members), shm::kMcastMembersMax);
         Gid mgid;
         for (std::size_t i = 0; i < mgid.bytes.size(); ++i) {
             mgid.bytes[i] = load(group.mgid[i]);

@@ -27,7 +27,7 @@ class Adapters final : private net::TransportHosts::Hooks,
                        private hca::CompletionSink,
                        private net::KeyReader {
   public:
-    Adapters(live::Process& process, Watchers& watchers)
+    Adapters(direct::Process& process, Watchers& watchers)
         : process_(process), memory_(process), watchers_(watchers), hosts_(*this) {}
     Adapters(const Adapters&) = delete;
     Adapters& operator=(const Adapters&) = delete;
@@ -42,7 +42,7 @@ class Adapters final : private net::TransportHosts::Hooks,
 
     /// Executes a program's call. Returns 0 or an errno value; std::nullopt if it must be tried
     /// again, since the queue pair first sends the answers and requests it still has.
-    std::optional<int> call(live::Owner owner, const live::CarrierCall& call);
+    std::optional<int> call(shm::Owner owner, const shm::CarrierCall& call);
     /// Fetches the requests of a queue pair whose bell has rung.
     void serve(std::uint32_t qp);
     /// Keeps packets off the network: RoceWire takes them by poll_transmit(), and passes those that
@@ -99,7 +99,7 @@ class Adapters final : private net::TransportHosts::Hooks,
         std::uint32_t index;  ///< Index in the arena.
         std::uint32_t hca;
         Qpn qpn;
-        live::Owner owner;
+        shm::Owner owner;
         std::uint64_t instance;   ///< Instance of its owner's slot.
         std::uint32_t sends = 0;  ///< Number of send requests that were fetched.
         ReceiveSource receives;
@@ -112,7 +112,7 @@ class Adapters final : private net::TransportHosts::Hooks,
     struct Shared {
         std::uint32_t index;
         std::uint32_t hca;
-        live::Owner owner;
+        shm::Owner owner;
         std::uint64_t instance;
         ReceiveSource receives;
     };
@@ -125,9 +125,9 @@ class Adapters final : private net::TransportHosts::Hooks,
     void complete(hca::CqId cq, const hca::Completion& completion, bool solicited) override;
 
     bool has_last_words(Pair& pair);
-    int create_qp(live::Owner owner, std::uint32_t index);
+    int create_qp(shm::Owner owner, std::uint32_t index);
     int modify_qp(Pair& pair, const hca::QpAttr& attr, std::uint32_t mask);
-    int create_srq(live::Owner owner, std::uint32_t index);
+    int create_srq(shm::Owner owner, std::uint32_t index);
     void destroy_qp(std::uint32_t index);
     void destroy_srq(std::uint32_t index);
 
@@ -138,8 +138,8 @@ class Adapters final : private net::TransportHosts::Hooks,
     Shared* shared(std::uint32_t index) const {
         return index < shareds_.size() ? shareds_[index].get() : nullptr;
     }
-    live::QpShared& record(const Pair& pair) const { return process_.self.arena.qps[pair.index]; }
-    bool is_gone(live::Owner owner, std::uint64_t instance) const;
+    shm::QpShared& record(const Pair& pair) const { return process_.self.arena.qps[pair.index]; }
+    bool is_gone(shm::Owner owner, std::uint64_t instance) const;
 
     void fetch_sends(Pair& pair);
     bool post(Pair& pair, std::uint32_t at);
@@ -150,7 +150,7 @@ class Adapters final : private net::TransportHosts::Hooks,
     void stop_with_cq(std::uint32_t cq);
     void tell(std::uint32_t hca, const hca::Event& event);
 
-    live::Process& process_;
+    direct::Process& process_;
     ArenaMemory memory_;
     Watchers& watchers_;
     net::TransportHosts hosts_;

@@ -12,8 +12,8 @@ namespace softib::carrier {
 
 namespace {
 
-using live::QpState;
-using live::QpType;
+using hca::QpState;
+using hca::QpType;
 
 }  // namespace
 
@@ -104,13 +104,13 @@ void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& heade
 
 void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicited) {
     Pair* const queue_pair = pair(done.qpn);
-    if (queue_pair == nullptr || cq.value >= live::kCqsMax) {
+    if (queue_pair == nullptr || cq.value >= shm::kCqsMax) {
         if (queue_pair == nullptr && sharp_ != nullptr) {
             sharp_->note(done);
         }
         return;
     }
-    live::Cqe e{};
+    shm::Cqe e{};
     e.byte_len = done.byte_len;
     e.qpn = done.qpn.value;
     e.status = static_cast<std::uint8_t>(done.status);
@@ -141,7 +141,7 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         e.pkey_index = done.pkey_index;
     } else {
         const auto at = static_cast<std::uint32_t>(done.wr_id);
-        e.wr_id = live::send_slot(process_.self.arena, record(*queue_pair).sq, at)->wr_id;
+        e.wr_id = shm::send_slot(process_.self.arena, record(*queue_pair).sq, at)->wr_id;
         e.wqe_index = at + 1;
     }
     const QpType type = record(*queue_pair).type;
@@ -154,8 +154,8 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         record(*queue_pair).state.store(only_sends ? QpState::kSqe : QpState::kErr);
         failed_.push_back(done.qpn);
     }
-    live::CqShared& queue = process_.self.arena.cqs[cq.value];
-    live::cq_push(process_.self, queue, e, solicited || done.status != hca::WcStatus::kSuccess);
+    shm::CqShared& queue = process_.self.arena.cqs[cq.value];
+    direct::cq_push(process_.self, queue, e, solicited || done.status != hca::WcStatus::kSuccess);
     if (queue.overflowed.load(std::memory_order_relaxed) != 0) {
         overrun_.push_back(cq.value);
     }
@@ -205,14 +205,14 @@ void Adapters::tell(std::uint32_t, const hca::Event& event) {
     const auto kind = static_cast<std::uint32_t>(event.async);
     if (event.async == hca::AsyncKind::kSrqLimitReached) {
         if (shared(event.id) != nullptr) {
-            live::SrqShared& srq = process_.self.arena.srqs[event.id];
+            shm::SrqShared& srq = process_.self.arena.srqs[event.id];
             srq.limit.store(0, std::memory_order_relaxed);
             process_.self.channels.signal(srq.owner, srq.async_channel, {srq.cookie, kind, 0});
         }
         return;
     }
     if (Pair* const queue_pair = pair(Qpn{event.id})) {
-        live::QpShared& qp = record(*queue_pair);
+        shm::QpShared& qp = record(*queue_pair);
         failed_.push_back(queue_pair->qpn);
         if (const auto attr = hcas_[queue_pair->hca]->query_qp(queue_pair->qpn)) {
             qp.state.store(attr->state);  // Before the event, so that the program finds it changed.

@@ -9,8 +9,8 @@ namespace softib::carrier {
 
 namespace {
 
-using live::QpState;
-using live::QpType;
+using hca::QpState;
+using hca::QpType;
 
 /// Returns the wr_id by which the HCA knows a receive request: its token in the lower half; in the
 /// upper half the index of the shared receive queue + 1, or 0 if it is a queue pair's own.
@@ -56,7 +56,7 @@ void Adapters::handle_packet(std::uint32_t hca, const wire::PacketHeaders& heade
 }
 
 void Adapters::fetch_sends(Pair& queue_pair) {
-    const live::SendRing& ring = record(queue_pair).sq;
+    const shm::SendRing& ring = record(queue_pair).sq;
     // A program that resets its queue pair resets its ring a little later than the carrier does.
     if (ring.ring_off == 0 || record(queue_pair).state.load() < QpState::kRts) {
         return;
@@ -68,9 +68,9 @@ void Adapters::fetch_sends(Pair& queue_pair) {
 }
 
 bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
-    const live::Arena& arena = process_.self.arena;
-    const live::SendRing& ring = record(queue_pair).sq;
-    const live::PostedSend& posted = *live::send_slot(arena, ring, at);
+    const shm::Arena& arena = process_.self.arena;
+    const shm::SendRing& ring = record(queue_pair).sq;
+    const shm::PostedSend& posted = *shm::send_slot(arena, ring, at);
     hca::WorkRequest wr(posted);
     wr.wr_id = at;
     if (hca::carries_immediate(wr.opcode)) {
@@ -79,12 +79,12 @@ bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
     wr.av = posted.to;
     if ((wr.flags & hca::kSendInline) != 0) {
         const std::uint32_t room =
-            wr.opcode == live::WrOpcode::kAtomicWrite ? hca::kAtomicBytes : ring.inline_max;
+            wr.opcode == hca::WrOpcode::kAtomicWrite ? hca::kAtomicBytes : ring.inline_max;
         wr.inline_data = {posted.inline_data(), std::min(posted.inline_bytes, room)};
     } else {
         wr.sges = {posted.sges(), std::min<std::uint32_t>(posted.num_sge, ring.sges_max)};
     }
-    if (wr.opcode == live::WrOpcode::kBindMw) {
+    if (wr.opcode == hca::WrOpcode::kBindMw) {
         wr.bind = {.mw_key = posted.bind.new_rkey,
                    .new_key = posted.bind.new_rkey,
                    .mr_lkey = posted.bind.mr_index,
@@ -135,12 +135,12 @@ void Adapters::fetch_receives(Pair& queue_pair) {
 }
 
 void Adapters::fetch_receives(Shared& queue) {
-    live::RecvRing& ring = process_.self.arena.srqs[queue.index].ring;
+    shm::RecvRing& ring = process_.self.arena.srqs[queue.index].ring;
     if (!queue.receives.has_more()) {
         return;
     }
     // The owner may be moving the ring to a larger place.
-    if (!live::shm_lock(process_.self.arena, ring.lock, process_.self.lock_word).taken) {
+    if (!shm::shm_lock(process_.self.arena, ring.lock, process_.self.lock_word).taken) {
         return;
     }
     queue.receives.fetch(process_.self.arena,
@@ -149,7 +149,7 @@ void Adapters::fetch_receives(Shared& queue) {
                                                                    name_of(queue.index + 1, token),
                                                                    sges) == hca::PostError::kOk;
                          });
-    live::shm_unlock(ring.lock);
+    shm::shm_unlock(ring.lock);
 }
 
 void Adapters::release_receives(Pair& queue_pair) {

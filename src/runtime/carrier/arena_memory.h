@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kOwnKey = UINT32_MAX;
 
 class ArenaMemory final : public hca::Memory {
   public:
-    explicit ArenaMemory(live::Process& process);
+    explicit ArenaMemory(direct::Process& process);
 
     std::optional<hca::Place> local(std::uint32_t lkey, hca::Pd pd, std::uint64_t addr,
                                     std::uint32_t length, std::uint32_t access) const override;
@@ -35,12 +35,12 @@ class ArenaMemory final : public hca::Memory {
                                          const hca::AtomicOperands& operands) override;
 
   private:
-    const live::MrShared& entry(const hca::Place& place) const {
+    const shm::MrShared& entry(const hca::Place& place) const {
         return process_.self.arena.mrs[place.entry];
     }
-    hca::Place place(const live::MrShared& mr, std::uint64_t addr, std::uint32_t length) const;
+    hca::Place place(const shm::MrShared& mr, std::uint64_t addr, std::uint32_t length) const;
 
-    live::Process& process_;
+    direct::Process& process_;
     mutable std::vector<std::uint8_t> bounce_;  ///< Ring of bytes read from outside the arena.
     mutable std::size_t bounce_at_ = 0;         ///< Where the next bytes go in bounce_.
 };

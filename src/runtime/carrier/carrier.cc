@@ -41,13 +41,13 @@ constexpr std::uint64_t kSpinTrunkNs = 200'000;
 
 net::PlantConfig plant_config() {
     return {.data_vls = kDataVls,
-            .multicast_lids = static_cast<std::uint16_t>(live::kMcastGroupsMax),
+            .multicast_lids = static_cast<std::uint16_t>(shm::kMcastGroupsMax),
             .lid_max = kLidUnicastMax.value};
 }
 
 class Carrier {
   public:
-    Carrier(live::Process& process, const topo::Fabric& fabric, double speed)
+    Carrier(direct::Process& process, const topo::Fabric& fabric, double speed)
         : arena_(process.self.arena),
           tables_(process.self.arena, fabric, speed),
           watchers_(process.self),
@@ -57,7 +57,7 @@ class Carrier {
           counts_(process.self.arena, tables_),
           sharp_(process.self.arena, process.self.fabric_dir, tables_, adapters_, net_.engine()),
           stripe_(process.next_stripe()),
-          start_ns_(live::monotonic_ns()),
+          start_ns_(shm::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
         net_.engine().manage_ports();
         net_.engine().count_lanes();
@@ -97,7 +97,7 @@ class Carrier {
                 worked_ = true;
                 continue;
             }
-            const std::uint64_t now = live::monotonic_ns();
+            const std::uint64_t now = shm::monotonic_ns();
             if (idle_since == 0) {
                 idle_since = now;
             }
@@ -119,18 +119,18 @@ class Carrier {
         sharp_.follow();
         // Each round has a hazard of another value, so that a process that waits for one to end
         // sees its end.
-        stripe_.hazard.store(live::kHazardBusy | live::kHazardAnyOwner | ++round_ << 33,
+        stripe_.hazard.store(shm::kHazardBusy | shm::kHazardAnyOwner | ++round_ << 33,
                              std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        const std::uint64_t now = live::monotonic_ns();
+        const std::uint64_t now = shm::monotonic_ns();
         follow();
         adapters_.set_time(now);
         bool busy = false;
-        live::for_each_call(arena_, [&](live::Owner owner, const live::CarrierCall& call) {
+        shm::for_each_call(arena_, [&](shm::Owner owner, const shm::CarrierCall& call) {
             busy = true;
             return adapters_.call(owner, call);
         });
-        live::for_each_rung(*arena_.bells, [&](std::uint32_t qp) {
+        shm::for_each_rung(*arena_.bells, [&](std::uint32_t qp) {
             busy = true;
             adapters_.serve(qp);
         });
@@ -153,7 +153,7 @@ class Carrier {
 
     /// Reads what other processes have written into the arena since the last round.
     void follow() {
-        const live::ArenaHeader& header = *arena_.header;
+        const shm::ArenaHeader& header = *arena_.header;
         if (const auto deaths = header.death_generation.load(std::memory_order_acquire);
             deaths != deaths_) {
             deaths_ = deaths;
@@ -174,7 +174,7 @@ class Carrier {
     }
 
     void count(std::uint64_t now) {
-        live::ArenaHeader& header = *arena_.header;
+        shm::ArenaHeader& header = *arena_.header;
         const std::uint32_t asked = header.counts_asked.load(std::memory_order_acquire);
         const bool wanted = asked != header.counts_given.load(std::memory_order_relaxed);
         if (wanted || now - counted_ns_ > kCountsNs) {
@@ -207,7 +207,7 @@ class Carrier {
     void rest(std::uint64_t now) {
         constexpr std::uint64_t kShort = 50'000;
         if (!net_.engine().idle() || !net_.engine().settle_credits()) {
-            live::carrier_sleep(arena_, kShort);  // Something is on a slow cable.
+            shm::carrier_sleep(arena_, kShort);  // Something is on a slow cable.
             return;
         }
         publish();
@@ -215,21 +215,21 @@ class Carrier {
         counted_ns_ = now;
         if (roce_ != nullptr && !roce_->watch()) {
             // The kernel has no room for the datagrams that wait.
-            live::carrier_sleep(arena_, kShort);
+            shm::carrier_sleep(arena_, kShort);
             return;
         }
         if (trunks_ != nullptr && !trunks_->watch()) {
-            live::carrier_sleep(arena_, kShort);  // The peer has no room for datagrams that wait.
+            shm::carrier_sleep(arena_, kShort);  // The peer has no room for datagrams that wait.
             return;
         }
         const std::uint64_t due =
             std::min({adapters_.next_timeout_ns(), links_.next_ns(), give_back(now),
                       trunks_ != nullptr ? trunks_->next_timeout_ns() : hca::kNever});
-        live::carrier_sleep(arena_,
-                            due == hca::kNever ? UINT64_MAX
-                            : due > now        ? due - now
-                                               : 1,
-                            bell_);
+        shm::carrier_sleep(arena_,
+                           due == hca::kNever ? UINT64_MAX
+                           : due > now        ? due - now
+                                              : 1,
+                           bell_);
     }
 
     /// Gives free memory back to the machine after kKeepMemoryNs without work, since the allocator
@@ -246,7 +246,7 @@ class Carrier {
         return give_back_ns_;
     }
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     Tables tables_;
     Watchers watchers_;
     LinkWatch links_;
@@ -256,7 +256,7 @@ class Carrier {
     SharpEnds sharp_;
     std::unique_ptr<RoceWire> roce_;
     std::unique_ptr<TrunkWire> trunks_;
-    live::Stripe& stripe_;
+    shm::Stripe& stripe_;
     std::uint64_t start_ns_;
     std::uint64_t spin_ns_;
     std::uint64_t round_ = 0;
@@ -273,8 +273,8 @@ class Carrier {
 }  // namespace
 
 std::expected<void, std::string> carry(const topo::Fabric& fabric, const CarrierOptions& options) {
-    live::Process* const process =
-        live::Process::attach(options.dir.c_str(), fabric.hosts.front().name.c_str());
+    direct::Process* const process =
+        direct::Process::attach(options.dir.c_str(), fabric.hosts.front().name.c_str());
     if (process == nullptr) {
         return std::unexpected(
             fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
@@ -288,7 +288,7 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
         calls.store(0);
     }
     process->self.arena.header->carrier.store(process->self.lock_word, std::memory_order_release);
-    process->self.call(live::request::Carrying{});
+    process->self.call(shm::request::Carrying{});
     carrier.run();
 }
 

@@ -14,7 +14,7 @@ std::uint8_t operational_lanes(std::uint8_t code) {
     return std::min(code < kLanes.size() ? kLanes[code] : kDataVls, kDataVls);
 }
 
-LaneTables::LaneTables(const live::Arena& arena)
+LaneTables::LaneTables(const shm::Arena& arena)
     : arena_(arena),
       read_(std::size_t{arena.header->hcas} + arena.header->switch_ports),
       injections_read_(arena.header->hcas),
@@ -22,7 +22,7 @@ LaneTables::LaneTables(const live::Arena& arena)
     SOFTIB_CHECK(agent::NodeSpec{}.data_vls == kDataVls);
 }
 
-bool LaneTables::is_new(const live::PortLanes& lanes) {
+bool LaneTables::is_new(const shm::PortLanes& lanes) {
     std::uint32_t& known = read_[static_cast<std::size_t>(&lanes - arena_.lanes)];
     const std::uint32_t now = lanes.generation.load(std::memory_order_acquire);
     const bool moved = now != known;
@@ -33,7 +33,7 @@ bool LaneTables::is_new(const live::PortLanes& lanes) {
 /// Returns the lane of each service level. A level whose lane is not operational gets VL 15, which
 /// takes no data (IBA vol. 1, 7.6.6). Before a manager has written a mapping, levels are spread
 /// over the operational lanes.
-LaneTables::Row LaneTables::row_of(const live::PortLanes& lanes, const live::SlRow& row) {
+LaneTables::Row LaneTables::row_of(const shm::PortLanes& lanes, const shm::SlRow& row) {
     const std::uint8_t operational =
         operational_lanes(lanes.operational_vls.load(std::memory_order_relaxed));
     const bool written = lanes.has_rows.load(std::memory_order_relaxed) != 0;
@@ -49,12 +49,12 @@ LaneTables::Row LaneTables::row_of(const live::PortLanes& lanes, const live::SlR
 }
 
 void LaneTables::set_arbitration(net::Engine& net, std::uint32_t port,
-                                 const live::PortLanes& lanes) {
+                                 const shm::PortLanes& lanes) {
     if (lanes.has_arbitration.load(std::memory_order_relaxed) == 0) {
         net.set_arbitration(port, link::ArbitrationTable::equal(kDataVls));
         return;
     }
-    std::array<std::uint8_t, live::kArbitrationBytes> blocks{};
+    std::array<std::uint8_t, shm::kArbitrationBytes> blocks{};
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         blocks[i] = lanes.arbitration[i].load(std::memory_order_relaxed);
     }
@@ -63,7 +63,7 @@ void LaneTables::set_arbitration(net::Engine& net, std::uint32_t port,
 }
 
 void LaneTables::read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hca) {
-    const live::PortLanes& lanes = arena_.hca_lanes(hca);
+    const shm::PortLanes& lanes = arena_.hca_lanes(hca);
     const std::uint32_t port = net.plant().port_of(node, 1);
     if (is_new(lanes) && net.plant().connected(port)) {
         net.plant().set_lanes(node, 0, 1, row_of(lanes, arena_.hca_sl_row(hca)));
@@ -74,7 +74,7 @@ void LaneTables::read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hc
 
 void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uint8_t port,
                                   std::uint32_t port_index) {
-    const live::PortLanes& lanes = arena_.switch_lanes(port_index);
+    const shm::PortLanes& lanes = arena_.switch_lanes(port_index);
     const std::uint32_t at = net.plant().port_of(node, port);
     if (!is_new(lanes) || !net.plant().connected(at)) {
         return;
@@ -90,7 +90,7 @@ void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uin
                         .hoq_life = lanes.hoq_life.load(std::memory_order_relaxed),
                         .vl_stall_count = lanes.vl_stall_count.load(std::memory_order_relaxed)});
     }
-    const live::Marking& marking = lanes.marking;
+    const shm::Marking& marking = lanes.marking;
     net.plant().set_port_marking(
         at, {.threshold = marking.threshold.load(std::memory_order_relaxed),
              .packet_blocks = marking.packet_blocks.load(std::memory_order_relaxed),
@@ -99,7 +99,7 @@ void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uin
 }
 
 std::optional<link::InjectionControl> LaneTables::read_injection(std::uint32_t hca) {
-    const live::Injection& from = arena_.injections[hca];
+    const shm::Injection& from = arena_.injections[hca];
     const std::uint32_t now = from.generation.load(std::memory_order_acquire);
     if (now == injections_read_[hca]) {
         return std::nullopt;
@@ -122,16 +122,16 @@ std::optional<link::InjectionControl> LaneTables::read_injection(std::uint32_t h
 }
 
 void LaneTables::read_adaptive(net::Engine& net, std::uint32_t node, std::uint32_t sw) {
-    const live::AdaptiveRecord& from = arena_.adaptive[sw];
+    const shm::AdaptiveRecord& from = arena_.adaptive[sw];
     const std::uint32_t now = from.generation.load(std::memory_order_acquire);
     if (now == adaptive_read_[sw]) {
         return;
     }
     adaptive_read_[sw] = now;
     sw::AdaptiveTable table;
-    std::vector<std::uint16_t> number(live::AdaptiveRecord::kGroups);
+    std::vector<std::uint16_t> number(shm::AdaptiveRecord::kGroups);
     const std::uint32_t lids = std::min<std::uint32_t>(from.lids.load(std::memory_order_relaxed),
-                                                       live::AdaptiveRecord::kLids);
+                                                       shm::AdaptiveRecord::kLids);
     for (std::uint32_t lid = 0; lid < lids; ++lid) {
         const std::uint16_t group = from.group_of[lid].load(std::memory_order_relaxed);
         if (group == 0 || group >= number.size()) {

@@ -21,7 +21,7 @@ inline constexpr std::uint8_t kDataVls = 8;
 
 class LaneTables {
   public:
-    explicit LaneTables(const live::Arena& arena);
+    explicit LaneTables(const shm::Arena& arena);
 
     /// Copies what was written about an HCA's port since the last call.
     void read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hca);
@@ -38,11 +38,11 @@ class LaneTables {
 
   private:
     using Row = std::array<std::uint8_t, 16>;
-    bool is_new(const live::PortLanes& lanes);
-    static Row row_of(const live::PortLanes& lanes, const live::SlRow& row);
-    static void set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& lanes);
+    bool is_new(const shm::PortLanes& lanes);
+    static Row row_of(const shm::PortLanes& lanes, const shm::SlRow& row);
+    static void set_arbitration(net::Engine& net, std::uint32_t port, const shm::PortLanes& lanes);
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     std::vector<std::uint32_t> read_;  ///< Generations last read, in the order of Arena::lanes.
     std::vector<std::uint32_t> injections_read_;  ///< Generations last read, by HCA.
     std::vector<std::uint32_t> adaptive_read_;    ///< Generations last read, by switch.

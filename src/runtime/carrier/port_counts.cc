@@ -7,7 +7,7 @@ namespace softib::carrier {
 
 namespace {
 
-using Totals = live::PortTotals;
+using Totals = shm::PortTotals;
 using Counts = counters::PortCounts;
 
 /// Adds what was counted since the last call to a total, and returns it.
@@ -28,7 +28,7 @@ void add(Totals& to, const Counts& from, Counts& written) {
         });
 }
 
-void add(live::PortLanes& to, const counters::LaneCounts& from, counters::LaneCounts& written) {
+void add(shm::PortLanes& to, const counters::LaneCounts& from, counters::LaneCounts& written) {
     for (std::size_t kind = 0; kind < from.of.size(); ++kind) {
         for (std::size_t i = 0; i < from.of[kind].size(); ++i) {
             add(to.counts[kind][i], from.of[kind][i], written.of[kind][i]);
@@ -39,11 +39,11 @@ void add(live::PortLanes& to, const counters::LaneCounts& from, counters::LaneCo
 }  // namespace
 
 void PortCountWriter::write(const net::Engine& net, Adapters& adapters) {
-    const live::ArenaHeader& header = *arena_.header;
+    const shm::ArenaHeader& header = *arena_.header;
     written_.resize(header.hcas + header.switch_ports);
     violations_written_.resize(header.hcas);
     for (std::uint32_t sw = 0; sw < header.switches; ++sw) {
-        const live::SwitchRecord& record = arena_.switches[sw];
+        const shm::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
             const std::uint32_t at = net.plant().port_of(tables_.switch_node(sw), port);
             const std::uint32_t index = record.port_first + port;
@@ -63,7 +63,7 @@ void PortCountWriter::write(const net::Engine& net, Adapters& adapters) {
 }
 
 void PortCountWriter::write_violations(std::uint32_t hca, const hca::Hca& from) {
-    live::PortTotals& totals = arena_.hcas[hca].totals;
+    shm::PortTotals& totals = arena_.hcas[hca].totals;
     auto& [pkeys, qkeys, accesses] = violations_written_[hca];
     const std::uint64_t more =
         add(totals.pkey_violations, from.counter(hca::Counted::kBadPKey), pkeys) +
@@ -75,10 +75,10 @@ void PortCountWriter::write_violations(std::uint32_t hca, const hca::Hca& from) 
 }
 
 void PortCountWriter::write_lanes(const net::Engine& net) {
-    const live::ArenaHeader& header = *arena_.header;
+    const shm::ArenaHeader& header = *arena_.header;
     lanes_written_.resize(header.hcas + header.switch_ports);
     for (std::uint32_t sw = 0; sw < header.switches; ++sw) {
-        const live::SwitchRecord& record = arena_.switches[sw];
+        const shm::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
             const std::uint32_t at = net.plant().port_of(tables_.switch_node(sw), port);
             const std::uint32_t index = record.port_first + port;

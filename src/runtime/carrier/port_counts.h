@@ -19,7 +19,7 @@ namespace softib::carrier {
 
 class PortCountWriter {
   public:
-    PortCountWriter(const live::Arena& arena, const Tables& tables)
+    PortCountWriter(const shm::Arena& arena, const Tables& tables)
         : arena_(arena), tables_(tables) {}
 
     void write(const net::Engine& net, Adapters& adapters);
@@ -30,7 +30,7 @@ class PortCountWriter {
   private:
     void write_violations(std::uint32_t hca, const hca::Hca& from);
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     const Tables& tables_;
     // The counts that have been added so far. Ports are in the order of the arena, those of HCAs
     // first.

@@ -20,14 +20,14 @@ class ReceiveSource {
         std::uint32_t wqe_index = 0;
     };
 
-    explicit ReceiveSource(live::RecvRing* ring) : ring_(ring) {}
+    explicit ReceiveSource(shm::RecvRing* ring) : ring_(ring) {}
 
     bool exists() const { return ring_ != nullptr; }
     bool has_more() const { return ring_->tail.load(std::memory_order_acquire) != fetched_; }
     /// Calls `post(token, sges)` for each request that the program has posted, until it returns
     /// false.
     template <typename Post>
-    void fetch(const live::Arena& arena, Post&& post);
+    void fetch(const shm::Arena& arena, Post&& post);
     /// Frees the ring's slots of all fetched requests but the last `waiting`, which the HCA has not
     /// begun to fill.
     void release(std::uint32_t waiting) {
@@ -54,18 +54,18 @@ class ReceiveSource {
   private:
     std::uint32_t keep(const Token& token);
 
-    live::RecvRing* ring_;
+    shm::RecvRing* ring_;
     std::uint32_t fetched_ = 0;        ///< Number of requests fetched.
     std::vector<Token> tokens_;        ///< What was kept of requests, by token.
     std::vector<std::uint32_t> free_;  ///< Tokens that are not in use.
 };
 
 template <typename Post>
-void ReceiveSource::fetch(const live::Arena& arena, Post&& post) {
+void ReceiveSource::fetch(const shm::Arena& arena, Post&& post) {
     const std::uint32_t tail = ring_->tail.load(std::memory_order_acquire);
     for (; fetched_ != tail; ++fetched_) {
         // A program has written this entry, which may be nonsense.
-        const auto& wqe = *arena.at<live::RecvWqe>(
+        const auto& wqe = *arena.at<shm::RecvWqe>(
             ring_->ring_off + std::uint64_t{fetched_ & ring_->mask} * ring_->stride_bytes);
         const std::uint32_t sges = wqe.num_sge <= ring_->sges_max ? wqe.num_sge : 0;
         const std::uint32_t token = keep({wqe.wr_id, fetched_});

@@ -7,7 +7,7 @@
 
 namespace softib::carrier {
 
-SocketWatch::SocketWatch(const live::Arena& arena, int epoll_fd)
+SocketWatch::SocketWatch(const shm::Arena& arena, int epoll_fd)
     : arena_(arena), epoll_fd_(epoll_fd), thread_([this] { look(); }) {}
 
 void SocketWatch::arm() {
@@ -24,7 +24,7 @@ void SocketWatch::look() {
             continue;
         }
         armed_.store(0);
-        live::ring_carrier(arena_);
+        shm::ring_carrier(arena_);
     }
 }
 

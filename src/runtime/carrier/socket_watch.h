@@ -17,7 +17,7 @@ class SocketWatch {
   public:
     /// `epoll_fd` has all sockets. Both arguments must outlive the watch, which lives as long as
     /// the process.
-    SocketWatch(const live::Arena& arena, int epoll_fd);
+    SocketWatch(const shm::Arena& arena, int epoll_fd);
 
     /// Lets the next datagram, or one that waits already, wake the carrier.
     void arm();
@@ -25,7 +25,7 @@ class SocketWatch {
   private:
     [[noreturn]] void look();
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     int epoll_fd_;
     std::atomic<std::uint32_t> armed_{0};
     std::jthread thread_;

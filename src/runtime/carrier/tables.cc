@@ -16,7 +16,7 @@ constexpr double kBlockPsMax = 4e9;
 
 }  // namespace
 
-Tables::Tables(const live::Arena& arena, const topo::Fabric& fabric, double speed)
+Tables::Tables(const shm::Arena& arena, const topo::Fabric& fabric, double speed)
     : arena_(arena),
       lanes_(arena),
       hca_nodes_(arena.header->hcas),
@@ -24,11 +24,11 @@ Tables::Tables(const live::Arena& arena, const topo::Fabric& fabric, double spee
       trunk_nodes_(topo::trunk_nodes(fabric)),
       routes_(arena.header->switches),
       speed_(speed) {
-    const std::vector<live::NodeRef> places = live::place_nodes(fabric);
+    const std::vector<shm::NodeRef> places = daemon::place_nodes(fabric);
     for (std::uint32_t node = 0; node < places.size(); ++node) {
-        if (places[node].kind == live::NodeRef::kHca) {
+        if (places[node].kind == shm::NodeRef::kHca) {
             hca_nodes_[places[node].index] = node;
-        } else if (places[node].kind == live::NodeRef::kSwitch) {
+        } else if (places[node].kind == shm::NodeRef::kSwitch) {
             switch_nodes_[places[node].index] = node;
         }
     }
@@ -75,7 +75,7 @@ void Tables::set_state(net::Engine& net, std::uint32_t port, PortState state) {
 }
 
 /// Sets errors, delay and speed of one direction of a link.
-void Tables::set_link(net::Engine& net, std::uint32_t port, const live::LinkFaults& faults) {
+void Tables::set_link(net::Engine& net, std::uint32_t port, const shm::LinkFaults& faults) {
     if (!net.plant().connected(port)) {
         return;
     }
@@ -93,7 +93,7 @@ void Tables::set_link(net::Engine& net, std::uint32_t port, const live::LinkFaul
     net.set_speed(port, static_cast<std::uint32_t>(std::clamp(block_ps, 1.0, kBlockPsMax)));
 }
 
-void Tables::set_guard(net::Engine& net, std::uint32_t port, const live::SwitchPortRecord& record) {
+void Tables::set_guard(net::Engine& net, std::uint32_t port, const shm::SwitchPortRecord& record) {
     const std::uint8_t enforcement = record.enforcement.load(std::memory_order_relaxed);
     guarded_.resize(net.plant().port_count());
     if (!net.plant().connected(port) || (enforcement == 0 && guarded_[port] == 0)) {
@@ -101,8 +101,8 @@ void Tables::set_guard(net::Engine& net, std::uint32_t port, const live::SwitchP
     }
     guarded_[port] = enforcement;
     net::Guard guard;
-    guard.in = (enforcement & live::kEnforceInbound) != 0;
-    guard.out = (enforcement & live::kEnforceOutbound) != 0;
+    guard.in = (enforcement & shm::kEnforceInbound) != 0;
+    guard.out = (enforcement & shm::kEnforceOutbound) != 0;
     for (const auto& pkey : record.pkeys) {
         guard.pkeys.push_back(PKey{pkey.load(std::memory_order_relaxed)});
     }
@@ -154,9 +154,9 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
             static_cast<std::uint32_t>(net.plant().transmit_time(port, link::kBlockBytes)));
     }
     for (std::uint32_t sw = 0; sw < switch_nodes_.size(); ++sw) {
-        const live::SwitchRecord& record = arena_.switches[sw];
+        const shm::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
-            const live::SwitchPortRecord& switch_port =
+            const shm::SwitchPortRecord& switch_port =
                 arena_.switch_ports[record.port_first + port];
             const std::uint32_t at = net.plant().port_of(switch_nodes_[sw], port);
             set_state(net, at, switch_port.state.load(std::memory_order_relaxed));
@@ -177,7 +177,7 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
         lanes_.read_adaptive(net, switch_nodes_[sw], sw);
     }
     for (std::uint32_t hca = 0; hca < hca_nodes_.size(); ++hca) {
-        const live::HcaRecord& record = arena_.hcas[hca];
+        const shm::HcaRecord& record = arena_.hcas[hca];
         const std::uint32_t at = net.plant().port_of(hca_nodes_[hca], 1);
         set_state(net, at, record.state.load(std::memory_order_relaxed));
         set_link(net, at, record.faults);

@@ -18,7 +18,7 @@ namespace softib::carrier {
 
 class Tables {
   public:
-    Tables(const live::Arena& arena, const topo::Fabric& fabric, double speed);
+    Tables(const shm::Arena& arena, const topo::Fabric& fabric, double speed);
 
     /// Returns the network's port of each HCA, in the arena's order.
     std::vector<std::uint32_t> hca_ports(const net::Plant& plant) const;
@@ -36,10 +36,10 @@ class Tables {
     void read_routes(net::Engine& net, std::uint32_t sw);
     void read_groups(net::Engine& net, std::uint32_t sw);
     static void set_state(net::Engine& net, std::uint32_t port, PortState state);
-    void set_link(net::Engine& net, std::uint32_t port, const live::LinkFaults& faults);
-    void set_guard(net::Engine& net, std::uint32_t port, const live::SwitchPortRecord& record);
+    void set_link(net::Engine& net, std::uint32_t port, const shm::LinkFaults& faults);
+    void set_guard(net::Engine& net, std::uint32_t port, const shm::SwitchPortRecord& record);
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     LaneTables lanes_;
     std::vector<std::uint32_t> hca_nodes_;      ///< The fabric's nodes, by HCA of the arena.
     std::vector<std::uint32_t> switch_nodes_;   ///< The fabric's nodes, by switch of the arena.

@@ -13,7 +13,7 @@ constexpr std::size_t kPacketBytesMax = 4096 + 256;
 
 void Watchers::show(std::uint32_t port, const net::Packet& packet,
                     const net::TransportHosts::Body& body) {
-    const live::Arena& arena = self_.arena;
+    const shm::Arena& arena = self_.arena;
     const Place place = places_[port];
     if (place.index == UINT32_MAX) {
         return;
@@ -38,20 +38,20 @@ void Watchers::show(std::uint32_t port, const net::Packet& packet,
 }
 
 void Watchers::put(std::uint32_t taps, std::span<const std::uint8_t> bytes) {
-    for (std::uint32_t i = 0; i < live::kCaptures; ++i) {
-        live::CaptureSlot& slot = self_.arena.header->captures[i];
+    for (std::uint32_t i = 0; i < shm::kCaptures; ++i) {
+        shm::CaptureSlot& slot = self_.arena.header->captures[i];
         if ((taps >> i & 1) != 0 && slot.owner.load(std::memory_order_acquire) != 0) {
-            live::capture_put(self_.arena, slot, self_.lock_word, bytes);
+            shm::capture_put(self_.arena, slot, self_.lock_word, bytes);
         }
     }
 }
 
 void Watchers::forget_dead() {
-    const live::Arena& arena = self_.arena;
-    for (std::uint32_t i = 0; i < live::kCaptures; ++i) {
-        live::CaptureSlot& slot = arena.header->captures[i];
+    const shm::Arena& arena = self_.arena;
+    for (std::uint32_t i = 0; i < shm::kCaptures; ++i) {
+        shm::CaptureSlot& slot = arena.header->captures[i];
         const std::uint32_t owner = slot.owner.load();
-        if (owner == 0 || live::holder_alive(arena, owner)) {
+        if (owner == 0 || shm::holder_alive(arena, owner)) {
             continue;
         }
         for (std::uint32_t p = 0; p < arena.header->switch_ports; ++p) {
@@ -64,9 +64,9 @@ void Watchers::forget_dead() {
     }
 }
 
-void Watchers::tell(live::request::Refused::Where where, std::uint32_t place, std::uint32_t key,
+void Watchers::tell(shm::request::Refused::Where where, std::uint32_t place, std::uint32_t key,
                     const wire::PacketHeaders& headers) {
-    live::request::Refused packet;
+    shm::request::Refused packet;
     packet.place = place;
     packet.slid = headers.lrh.slid;
     packet.dlid = headers.lrh.dlid;
@@ -80,14 +80,14 @@ void Watchers::tell(live::request::Refused::Where where, std::uint32_t place, st
 
 void Watchers::tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers) {
     if (places_[port].is_switch) {
-        tell(inbound ? live::request::Refused::kSwitchIn : live::request::Refused::kSwitchOut,
+        tell(inbound ? shm::request::Refused::kSwitchIn : shm::request::Refused::kSwitchOut,
              places_[port].index, headers.bth.p_key.value, headers);
     }
 }
 
 void Watchers::tell_link(std::uint32_t port, std::uint16_t trap) {
     if (places_[port].index != UINT32_MAX) {
-        self_.tell(live::request::BadLink{
+        self_.tell(shm::request::BadLink{
             .place = places_[port].index, .at_switch = places_[port].is_switch, .trap = trap});
     }
 }
@@ -99,10 +99,10 @@ void Watchers::look_for_violations(std::uint32_t index, const hca::Hca& hca,
     }
     const Violations now{hca.counter(hca::Counted::kBadPKey), hca.counter(hca::Counted::kBadQKey)};
     if (now.pkeys != seen_[index].pkeys) {
-        tell(live::request::Refused::kAdapterPKey, index, headers.bth.p_key.value, headers);
+        tell(shm::request::Refused::kAdapterPKey, index, headers.bth.p_key.value, headers);
     }
     if (now.qkeys != seen_[index].qkeys) {
-        tell(live::request::Refused::kAdapterQKey, index, headers.deth.q_key.value, headers);
+        tell(shm::request::Refused::kAdapterQKey, index, headers.deth.q_key.value, headers);
     }
     seen_[index] = now;
 }

@@ -16,7 +16,7 @@ namespace softib::carrier {
 
 class Watchers {
   public:
-    explicit Watchers(const live::Attachment& self) : self_(self) {}
+    explicit Watchers(const direct::Attachment& self) : self_(self) {}
 
     /// Where a port of the network is in the arena.
     struct Place {
@@ -42,10 +42,10 @@ class Watchers {
     void forget_dead();
 
   private:
-    void tell(live::request::Refused::Where where, std::uint32_t place, std::uint32_t key,
+    void tell(shm::request::Refused::Where where, std::uint32_t place, std::uint32_t key,
               const wire::PacketHeaders& headers);
 
-    const live::Attachment& self_;
+    const direct::Attachment& self_;
     std::vector<Place> places_;
     struct Violations {
         std::uint64_t pkeys = 0;

@@ -8,7 +8,7 @@
 #include "runtime/shm/counters.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 bool ArenaWriter::apply(agent::Mesh& mesh) {
     std::optional<agent::NodeUpdate> update = mesh.poll_update();
@@ -16,7 +16,7 @@ bool ArenaWriter::apply(agent::Mesh& mesh) {
         return false;
     }
     // Packets that were sent before took the routes before the change.
-    settle_all(arena_, kDaemonOwner);
+    settle_all(arena_, shm::kDaemonOwner);
     do {
         write(mesh, *update);
         update = mesh.poll_update();
@@ -34,19 +34,19 @@ void ArenaWriter::set_adapters_run(const agent::Mesh& mesh, bool run) {
         return;
     }
     for (agent::NodeId i = 0; i < mesh.size(); ++i) {
-        if (places_[i].kind == NodeRef::kHca) {
+        if (places_[i].kind == shm::NodeRef::kHca) {
             write_hca(mesh.node(i), places_[i].index);
         }
     }
     arena_.header->route_generation.fetch_add(1, std::memory_order_release);
 }
 
-void ArenaWriter::raise(std::uint32_t hca, AsyncKind kind) {
+void ArenaWriter::raise(std::uint32_t hca, hca::AsyncKind kind) {
     events_.signal_port(hca, {0, static_cast<std::uint32_t>(kind), 1});
 }
 
-void ArenaWriter::own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef& owner) {
-    for (std::uint32_t lid = first; lid < first + (1U << lmc) && lid < kLftEntries; ++lid) {
+void ArenaWriter::own_lids(std::uint16_t first, std::uint8_t lmc, const shm::NodeRef& owner) {
+    for (std::uint32_t lid = first; lid < first + (1U << lmc) && lid < shm::kLftEntries; ++lid) {
         if (lid != 0) {
             arena_.lid_owner[lid] = owner;
         }
@@ -58,10 +58,10 @@ void ArenaWriter::own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef&
 struct ArenaWriter::Follower {
     ArenaWriter& self;
     const agent::Node& node;
-    const NodeRef& place;
+    const shm::NodeRef& place;
 
-    bool at_hca() const { return place.kind == NodeRef::kHca; }
-    bool at_switch() const { return place.kind == NodeRef::kSwitch; }
+    bool at_hca() const { return place.kind == shm::NodeRef::kHca; }
+    bool at_switch() const { return place.kind == shm::NodeRef::kSwitch; }
 
     void operator()(const agent::PortUpdate& update) const {
         if (at_hca()) {
@@ -72,11 +72,11 @@ struct ArenaWriter::Follower {
     }
     void operator()(const agent::PartitionUpdate& update) const {
         if (at_hca()) {
-            for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+            for (std::uint16_t i = 0; i < shm::kPKeysPerPort; ++i) {
                 self.arena_.hcas[place.index].pkeys[i].store(node.pkey(1, i).value,
                                                              std::memory_order_relaxed);
             }
-            self.raise(place.index, AsyncKind::kPKeyChange);
+            self.raise(place.index, hca::AsyncKind::kPKeyChange);
         } else if (at_switch()) {
             self.write_partitions(node, place.index, update.port);
         }
@@ -125,7 +125,7 @@ struct ArenaWriter::Follower {
     }
     void operator()(const agent::ReregisterUpdate&) const {
         if (at_hca()) {
-            self.raise(place.index, AsyncKind::kClientReregister);
+            self.raise(place.index, hca::AsyncKind::kClientReregister);
         }
     }
 };
@@ -136,7 +136,8 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeUpdate& entry)
 
 void ArenaWriter::write_lft(const agent::Node& node, std::uint32_t index, std::uint16_t block) {
     const std::uint32_t first = std::uint32_t{block} * agent::kLftBlock;
-    for (std::uint32_t lid = first; lid < first + agent::kLftBlock && lid < kLftEntries; ++lid) {
+    for (std::uint32_t lid = first; lid < first + agent::kLftBlock && lid < shm::kLftEntries;
+         ++lid) {
         const Lid dlid{static_cast<std::uint16_t>(lid)};
         const std::uint8_t port = node.forward(dlid);
         arena_.lft(index, dlid).store(port, std::memory_order_relaxed);
@@ -148,10 +149,10 @@ void ArenaWriter::write_lft(const agent::Node& node, std::uint32_t index, std::u
 }
 
 void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
-    HcaRecord& record = arena_.hcas[index];
+    shm::HcaRecord& record = arena_.hcas[index];
     const wire::PortInfo& info = node.port(1);
     record.totals.link_downed.store(node.link_downed(1), std::memory_order_relaxed);
-    if (arena_.header->link_layer == LinkLayer::kEthernet) {
+    if (arena_.header->link_layer == hca::LinkLayer::kEthernet) {
         write_ethernet_port(index, shown(info));
         return;
     }
@@ -162,7 +163,7 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     const bool prefix_moved = record.gid_prefix != info.gid_prefix;
     if (lid_moved) {
         own_lids(old_lid, record.lmc, {});
-        own_lids(info.lid.value, info.lmc, {NodeRef::kHca, index});
+        own_lids(info.lid.value, info.lmc, {shm::NodeRef::kHca, index});
         arena_.header->lid_max =
             std::max<std::uint32_t>(arena_.header->lid_max, info.lid.value + (1U << info.lmc) - 1U);
     }
@@ -175,19 +176,20 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     const PortState state = shown(info);
     const PortState before = record.state.exchange(state, std::memory_order_relaxed);
     if (before != state && (state == PortState::kActive || before == PortState::kActive)) {
-        raise(index, state == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);
+        raise(index,
+              state == PortState::kActive ? hca::AsyncKind::kPortActive : hca::AsyncKind::kPortErr);
     }
     if (state != PortState::kActive || before != PortState::kActive) {
         return;  // A program reads the other values when the port becomes active.
     }
     if (lid_moved) {
-        raise(index, AsyncKind::kLidChange);
+        raise(index, hca::AsyncKind::kLidChange);
     }
     if (sm_moved) {
-        raise(index, AsyncKind::kSmChange);
+        raise(index, hca::AsyncKind::kSmChange);
     }
     if (prefix_moved) {
-        raise(index, AsyncKind::kGidChange);
+        raise(index, hca::AsyncKind::kGidChange);
     }
 }
 
@@ -196,19 +198,20 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
 void ArenaWriter::write_ethernet_port(std::uint32_t index, PortState state) {
     const PortState wanted = state == PortState::kDown ? PortState::kDown : PortState::kActive;
     if (arena_.hcas[index].state.exchange(wanted, std::memory_order_relaxed) != wanted) {
-        raise(index, wanted == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);
+        raise(index, wanted == PortState::kActive ? hca::AsyncKind::kPortActive
+                                                  : hca::AsyncKind::kPortErr);
     }
 }
 
 void ArenaWriter::write_guids(const agent::Node& node, std::uint32_t index) {
-    HcaRecord& record = arena_.hcas[index];
+    shm::HcaRecord& record = arena_.hcas[index];
     bool moved = false;
-    for (std::uint16_t i = 1; i < kGidsPerPort; ++i) {
+    for (std::uint16_t i = 1; i < shm::kGidsPerPort; ++i) {
         const std::uint64_t guid = node.guid(1, i).value;
         moved = record.alias_guids[i].exchange(guid, std::memory_order_relaxed) != guid || moved;
     }
     if (moved) {
-        raise(index, AsyncKind::kGidChange);
+        raise(index, hca::AsyncKind::kGidChange);
     }
 }
 
@@ -216,7 +219,7 @@ void ArenaWriter::write_guids(const agent::Node& node, std::uint32_t index) {
 /// not touched, so that it takes no memory.
 void ArenaWriter::write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block) {
     const std::uint32_t first = std::uint32_t{block} * agent::kMftBlock;
-    for (std::uint32_t entry = first; entry < first + agent::kMftBlock && entry < kMftEntries;
+    for (std::uint32_t entry = first; entry < first + agent::kMftBlock && entry < shm::kMftEntries;
          ++entry) {
         const Lid mlid{static_cast<std::uint16_t>(kLidMulticastMin.value + entry)};
         for (std::uint32_t word = 0; word < arena_.header->mft_words; ++word) {
@@ -238,13 +241,13 @@ void ArenaWriter::write_mft(const agent::Node& node, std::uint32_t index, std::u
 
 void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index,
                                     std::uint8_t port) {
-    SwitchRecord& record = arena_.switches[index];
+    shm::SwitchRecord& record = arena_.switches[index];
     const wire::PortInfo& info = node.port(port);
     if (port == 0) {
         const std::uint16_t old_lid = record.lid.load(std::memory_order_relaxed);
         if (old_lid != info.lid.value) {
             own_lids(old_lid, 0, {});
-            own_lids(info.lid.value, 0, {NodeRef::kSwitch, index});
+            own_lids(info.lid.value, 0, {shm::NodeRef::kSwitch, index});
             record.lid.store(info.lid.value, std::memory_order_relaxed);
             arena_.header->lid_max =
                 std::max<std::uint32_t>(arena_.header->lid_max, info.lid.value);
@@ -252,7 +255,7 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
         return;
     }
     if (port < record.port_count) {
-        SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
+        shm::SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
         at.state.store(info.port_state, std::memory_order_relaxed);
         at.totals.link_downed.store(node.link_downed(port), std::memory_order_relaxed);
     }
@@ -260,19 +263,19 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
 
 void ArenaWriter::write_partitions(const agent::Node& node, std::uint32_t index,
                                    std::uint8_t port) {
-    const SwitchRecord& record = arena_.switches[index];
+    const shm::SwitchRecord& record = arena_.switches[index];
     if (port == 0 || port >= record.port_count) {
         return;
     }
-    SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
+    shm::SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
     const wire::PortInfo& info = node.port(port);
-    const auto enforcement =
-        static_cast<std::uint8_t>((info.partition_enforcement_inbound ? kEnforceInbound : 0) |
-                                  (info.partition_enforcement_outbound ? kEnforceOutbound : 0));
+    const auto enforcement = static_cast<std::uint8_t>(
+        (info.partition_enforcement_inbound ? shm::kEnforceInbound : 0) |
+        (info.partition_enforcement_outbound ? shm::kEnforceOutbound : 0));
     at.enforcement.store(enforcement, std::memory_order_relaxed);
-    for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+    for (std::uint16_t i = 0; i < shm::kPKeysPerPort; ++i) {
         at.pkeys[i].store(node.pkey(port, i).value, std::memory_order_relaxed);
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -13,12 +13,13 @@
 #include "runtime/shm/channel.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class ArenaWriter {
   public:
     /// `places` has, for each node of the mesh, its place in the arena.
-    ArenaWriter(const Arena& arena, ChannelWriter& events, std::vector<NodeRef> places)
+    ArenaWriter(const shm::Arena& arena, shm::ChannelWriter& events,
+                std::vector<shm::NodeRef> places)
         : arena_(arena), events_(events), places_(std::move(places)) {}
 
     /// Copies all changes of the mesh. Returns whether there were any.
@@ -29,8 +30,8 @@ class ArenaWriter {
     void set_adapters_run(const agent::Mesh& mesh, bool run);
     bool adapters_run() const { return adapters_run_; }
 
-    std::span<const NodeRef> places() const { return places_; }
-    const NodeRef& place(agent::NodeId id) const { return places_[id]; }
+    std::span<const shm::NodeRef> places() const { return places_; }
+    const shm::NodeRef& place(agent::NodeId id) const { return places_[id]; }
 
   private:
     /// Returns the state in which programs see a port.
@@ -45,13 +46,13 @@ class ArenaWriter {
     void write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block);
     void write_switch_port(const agent::Node& node, std::uint32_t index, std::uint8_t port);
     /// Writes the owner of the LIDs of a port.
-    void own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef& owner);
-    void raise(std::uint32_t hca, AsyncKind kind);
+    void own_lids(std::uint16_t first, std::uint8_t lmc, const shm::NodeRef& owner);
+    void raise(std::uint32_t hca, hca::AsyncKind kind);
 
-    const Arena& arena_;
-    ChannelWriter& events_;
-    std::vector<NodeRef> places_;
+    const shm::Arena& arena_;
+    shm::ChannelWriter& events_;
+    std::vector<shm::NodeRef> places_;
     bool adapters_run_ = true;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

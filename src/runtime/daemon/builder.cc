@@ -9,30 +9,30 @@
 
 #include "core/base/check.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
 /// The place of each node of the fabric in the arena's tables, and the sizes of these.
 struct Placement {
-    std::vector<NodeRef> by_node;
-    ArenaSizes sizes;
+    std::vector<shm::NodeRef> by_node;
+    shm::ArenaSizes sizes;
 };
 
 Placement place(const topo::Fabric& fabric) {
     Placement placement;
-    placement.by_node.resize(fabric.nodes.size(), NodeRef{NodeRef::kNone, 0});
-    ArenaSizes& sizes = placement.sizes;
+    placement.by_node.resize(fabric.nodes.size(), shm::NodeRef{shm::NodeRef::kNone, 0});
+    shm::ArenaSizes& sizes = placement.sizes;
     sizes.ports_per_switch_max = 1;
     sizes.hosts = static_cast<std::uint32_t>(fabric.hosts.size());
     for (const topo::Host& host : fabric.hosts) {
         for (const topo::NodeIndex hca : host.hcas) {
-            placement.by_node[hca.value] = NodeRef{NodeRef::kHca, sizes.hcas++};
+            placement.by_node[hca.value] = shm::NodeRef{shm::NodeRef::kHca, sizes.hcas++};
         }
     }
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
         if (fabric.nodes[i].kind == topo::NodeKind::kSwitch) {
-            placement.by_node[i] = NodeRef{NodeRef::kSwitch, sizes.switches++};
+            placement.by_node[i] = shm::NodeRef{shm::NodeRef::kSwitch, sizes.switches++};
             const auto ports = static_cast<std::uint32_t>(fabric.nodes[i].ports.size());
             sizes.switch_ports += ports;
             sizes.ports_per_switch_max = std::max(sizes.ports_per_switch_max, ports);
@@ -43,19 +43,20 @@ Placement place(const topo::Fabric& fabric) {
 
 bool names_fit(const topo::Fabric& fabric) {
     const auto fits = [](const std::string& name, std::size_t room) { return name.size() < room; };
-    if (!fits(fabric.name, sizeof ArenaHeader::fabric_name)) {
+    if (!fits(fabric.name, sizeof shm::ArenaHeader::fabric_name)) {
         return false;
     }
     for (const topo::Host& host : fabric.hosts) {
-        if (!fits(host.name, sizeof HostRecord::name) ||
+        if (!fits(host.name, sizeof shm::HostRecord::name) ||
             !std::ranges::all_of(host.device_names, [&](const std::string& name) {
-                return fits(name, sizeof HcaRecord::name);
+                return fits(name, sizeof shm::HcaRecord::name);
             })) {
             return false;
         }
     }
     return std::ranges::all_of(fabric.nodes, [&](const topo::Node& node) {
-        return node.kind != topo::NodeKind::kSwitch || fits(node.name, sizeof SwitchRecord::name);
+        return node.kind != topo::NodeKind::kSwitch ||
+               fits(node.name, sizeof shm::SwitchRecord::name);
     });
 }
 
@@ -65,7 +66,7 @@ void set_name(char (&record)[kRoom], const std::string& name) {
     std::memcpy(record, name.c_str(), name.size() + 1);
 }
 
-void write_hca(HcaRecord& record, const topo::Node& node, const NodeRef& peer) {
+void write_hca(shm::HcaRecord& record, const topo::Node& node, const shm::NodeRef& peer) {
     const topo::PortLink& link = node.ports[1];
     record.node_guid = node.node_guid.value;
     record.system_image_guid = node.system_image_guid.value;
@@ -73,34 +74,35 @@ void write_hca(HcaRecord& record, const topo::Node& node, const NodeRef& peer) {
     record.gid_prefix = kSubnetPrefixDefault;
     record.generation = static_cast<std::uint8_t>(link.generation);
     record.pkeys[0].store(kPKeyDefaultFull.value, std::memory_order_relaxed);
-    record.peer_switch = peer.kind == NodeRef::kSwitch ? peer.index : UINT32_MAX;
+    record.peer_switch = peer.kind == shm::NodeRef::kSwitch ? peer.index : UINT32_MAX;
     record.peer_port = link.peer_port.value;
     record.state.store(PortState::kDown, std::memory_order_relaxed);
     record.mtu_code = hca::kMtuCodeMax;
 }
 
-void write_hosts(const Arena& arena, const topo::Fabric& fabric, const Placement& placement) {
+void write_hosts(const shm::Arena& arena, const topo::Fabric& fabric, const Placement& placement) {
     std::uint32_t next_hca = 0;
     for (std::uint32_t h = 0; h < fabric.hosts.size(); ++h) {
         const topo::Host& host = fabric.hosts[h];
-        HostRecord& host_record = arena.hosts[h];
+        shm::HostRecord& host_record = arena.hosts[h];
         set_name(host_record.name, host.name);
         host_record.hca_first = next_hca;
         host_record.hca_count = static_cast<std::uint32_t>(host.hcas.size());
         for (std::uint32_t i = 0; i < host.hcas.size(); ++i) {
             const topo::Node& node = fabric.node(host.hcas[i]);
             const topo::NodeIndex peer = node.ports[1].peer;
-            HcaRecord& record = arena.hcas[next_hca++];
+            shm::HcaRecord& record = arena.hcas[next_hca++];
             set_name(record.name, host.device_names[i]);
             record.host = h;
             record.index_on_host = i;
             write_hca(record, node,
-                      peer == topo::kNoNode ? NodeRef{} : placement.by_node[peer.value]);
+                      peer == topo::kNoNode ? shm::NodeRef{} : placement.by_node[peer.value]);
         }
     }
 }
 
-void write_switches(const Arena& arena, const topo::Fabric& fabric, const Placement& placement) {
+void write_switches(const shm::Arena& arena, const topo::Fabric& fabric,
+                    const Placement& placement) {
     std::uint32_t next_port = 0;
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
         const topo::Node& node = fabric.nodes[i];
@@ -108,15 +110,16 @@ void write_switches(const Arena& arena, const topo::Fabric& fabric, const Placem
             continue;
         }
         const std::uint32_t index = placement.by_node[i].index;
-        SwitchRecord& record = arena.switches[index];
+        shm::SwitchRecord& record = arena.switches[index];
         set_name(record.name, node.name);
         record.node_guid = node.node_guid.value;
         record.port_first = next_port;
         record.port_count = static_cast<std::uint16_t>(node.ports.size());
         for (const topo::PortLink& link : node.ports) {
-            SwitchPortRecord& port = arena.switch_ports[next_port++];
+            shm::SwitchPortRecord& port = arena.switch_ports[next_port++];
             // A router has no place in the arena, since no program runs on it.
-            port.peer = link.peer == topo::kNoNode ? NodeRef{} : placement.by_node[link.peer.value];
+            port.peer =
+                link.peer == topo::kNoNode ? shm::NodeRef{} : placement.by_node[link.peer.value];
             port.peer_port = link.peer_port.value;
             port.generation = static_cast<std::uint8_t>(link.generation);
             port.state.store(PortState::kDown, std::memory_order_relaxed);
@@ -129,21 +132,21 @@ void write_switches(const Arena& arena, const topo::Fabric& fabric, const Placem
 
 }  // namespace
 
-std::vector<NodeRef> place_nodes(const topo::Fabric& fabric) {
+std::vector<shm::NodeRef> place_nodes(const topo::Fabric& fabric) {
     return place(fabric).by_node;
 }
 
-Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options) {
+shm::Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options) {
     if (!names_fit(fabric)) {
         errno = ENAMETOOLONG;
-        return Arena{};
+        return shm::Arena{};
     }
     Placement placement = place(fabric);
     placement.sizes.arena_bytes = options.arena_bytes;
     placement.sizes.data_path = options.data_path;
     placement.sizes.link_layer =
-        options.ethernet_ports.empty() ? LinkLayer::kInfiniBand : LinkLayer::kEthernet;
-    Arena arena = arena_create(fabric.name.c_str(), placement.sizes);
+        options.ethernet_ports.empty() ? hca::LinkLayer::kInfiniBand : hca::LinkLayer::kEthernet;
+    shm::Arena arena = arena_create(fabric.name.c_str(), placement.sizes);
     if (arena.base == nullptr) {
         return arena;
     }
@@ -159,4 +162,4 @@ Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options) {
     return arena;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

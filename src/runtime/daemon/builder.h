@@ -12,10 +12,10 @@
 #include "runtime/shm/arena.h"
 #include "spec/ethernet_ports.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 struct BuildOptions {
-    std::uint64_t arena_bytes = arena_bytes_default();
+    std::uint64_t arena_bytes = shm::arena_bytes_default();
     DataPath data_path = DataPath::kDirect;
     /// An Ethernet port for each HCA; empty: the fabric is InfiniBand.
     std::vector<spec::EthernetPort> ethernet_ports{};
@@ -24,9 +24,9 @@ struct BuildOptions {
 /// Makes an arena with HCAs in the order of their hosts, and switches in node order. On failure
 /// returns an arena with base == nullptr, and sets errno (ENAMETOOLONG: a name does not fit its
 /// record).
-Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options);
+shm::Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options);
 
 /// Returns the place in the arena's tables of each node of the fabric, by node index.
-std::vector<NodeRef> place_nodes(const topo::Fabric& fabric);
+std::vector<shm::NodeRef> place_nodes(const topo::Fabric& fabric);
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -12,23 +12,23 @@
 #include "runtime/daemon/mcast_table.h"
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 class BuiltFabric {
   public:
     explicit BuiltFabric(const topo::Spec& spec)
         : fabric(topo::generate(spec).value()),
-          arena(build_arena(fabric, {.arena_bytes = kTestArenaBytes})) {}
+          arena(build_arena(fabric, {.arena_bytes = shm::kTestArenaBytes})) {}
     ~BuiltFabric() { arena_unmap(arena); }
 
     topo::Fabric fabric;
-    Arena arena;
+    shm::Arena arena;
 };
 
 TEST(Builder, HcasStandInTheOrderOfTheirHosts) {
     const BuiltFabric built({.hosts = 3, .hcas_per_host = 2});
-    const Arena& arena = built.arena;
+    const shm::Arena& arena = built.arena;
     ASSERT_EQ(arena.header->hosts, 3U);
     ASSERT_EQ(arena.header->hcas, 6U);
     std::set<std::uint64_t> guids;
@@ -37,7 +37,7 @@ TEST(Builder, HcasStandInTheOrderOfTheirHosts) {
         EXPECT_EQ(arena.hosts[h].hca_first, 2 * h);
         EXPECT_EQ(arena.hosts[h].hca_count, 2U);
         for (std::uint32_t i = 0; i < 2; ++i) {
-            const HcaRecord& hca = arena.hcas[2 * h + i];
+            const shm::HcaRecord& hca = arena.hcas[2 * h + i];
             EXPECT_EQ(hca.name, "mlx5_" + std::to_string(i));
             EXPECT_EQ(hca.host, h);
             EXPECT_EQ(hca.index_on_host, i);
@@ -57,13 +57,13 @@ TEST(Builder, HcasStandInTheOrderOfTheirHosts) {
 TEST(Builder, NameThatDoesNotFitIsRefused) {
     topo::Fabric fabric = topo::generate({.hosts = 1}).value();
     fabric.hosts[0].name.assign(56, 'x');
-    EXPECT_EQ(build_arena(fabric, {.arena_bytes = kTestArenaBytes}).base, nullptr);
+    EXPECT_EQ(build_arena(fabric, {.arena_bytes = shm::kTestArenaBytes}).base, nullptr);
     EXPECT_EQ(errno, ENAMETOOLONG);
 }
 
 TEST(McastTable, MembersAreReadWholeAndGoWithTheirProcess) {
     const BuiltFabric built({.hosts = 1});
-    const Arena& arena = built.arena;
+    const shm::Arena& arena = built.arena;
     McastTable table(arena);
     Gid mgid;
     mgid.bytes[0] = 0xFF;
@@ -73,7 +73,7 @@ TEST(McastTable, MembersAreReadWholeAndGoWithTheirProcess) {
     EXPECT_EQ(table.attach(2, Qpn{11}, mgid, mlid), 0);
     EXPECT_EQ(table.attach(1, Qpn{12}, mgid, mlid), 0);
     EXPECT_EQ(arena.header->mcast_generation.load(), generation + 3);
-    const McastGroup& group = arena.mcast[0];
+    const shm::McastGroup& group = arena.mcast[0];
     EXPECT_EQ(group.members, 3);
     EXPECT_EQ(group.mlid, mlid.value);
     EXPECT_EQ(group.seq.load() % 2, 0U);
@@ -87,4 +87,4 @@ TEST(McastTable, MembersAreReadWholeAndGoWithTheirProcess) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

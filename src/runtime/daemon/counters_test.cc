@@ -16,12 +16,12 @@
 #include "runtime/shm/reclaim.h"
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 namespace mc = wire::mc_member;
 
-constexpr Owner kProgram = 3;
+constexpr shm::Owner kProgram = 3;
 constexpr std::uint64_t kPackets = 7;
 constexpr std::uint64_t kWords = 70;
 
@@ -31,7 +31,7 @@ class Counting : public testing::Test {
   protected:
     Counting()
         : fabric(topo::generate({.shape = topo::Shape::kFatTree, .hosts = 4, .radix = 4}).value()),
-          arena(build_arena(fabric, {.arena_bytes = kTestArenaBytes})),
+          arena(build_arena(fabric, {.arena_bytes = shm::kTestArenaBytes})),
           management(arena, events, fabric, {}) {
         events.init("/nonexistent", &arena);
         management.start(now_ns);
@@ -42,14 +42,14 @@ class Counting : public testing::Test {
     Lid lid_of(std::uint32_t hca) const { return Lid{arena.hcas[hca].lid.load()}; }
 
     /// Makes a datagram queue pair with two flows to a LID: first_flow, and one in its FlowTable.
-    QpShared& send(std::uint32_t hca, Lid dlid) {
-        const std::uint32_t index = 2 * kBatchEntries + made;
-        const std::uint64_t off = arena.header->chunks_off + made * FlowTable::bytes(4);
+    shm::QpShared& send(std::uint32_t hca, Lid dlid) {
+        const std::uint32_t index = 2 * shm::kBatchEntries + made;
+        const std::uint64_t off = arena.header->chunks_off + made * shm::FlowTable::bytes(4);
         ++made;
-        QpShared& qp = arena.qps[index];
-        auto& table = *arena.at<FlowTable>(off);
+        shm::QpShared& qp = arena.qps[index];
+        auto& table = *arena.at<shm::FlowTable>(off);
         table.capacity = 4;
-        const auto put = [&](Flow& flow, std::uint64_t packets, std::uint64_t words) {
+        const auto put = [&](shm::Flow& flow, std::uint64_t packets, std::uint64_t words) {
             flow.packets = packets;
             flow.words = words;
             flow.dlid = dlid.value;
@@ -57,7 +57,7 @@ class Counting : public testing::Test {
         put(qp.first_flow, 3, 30);
         put(table.flows()[1], kPackets - 3, kWords - 30);
         qp.hca = static_cast<std::uint16_t>(hca);
-        qp.state = QpState::kRts;
+        qp.state = hca::QpState::kRts;
         qp.flows_off = off;
         qp.has_flows = 1;
         start_counting(arena, index);
@@ -100,27 +100,29 @@ class Counting : public testing::Test {
     std::set<std::uint32_t> ends_of(std::uint32_t hca, Lid mlid) const {
         std::set<std::uint32_t> ends;
         follow_multicast(
-            arena, hca, mlid, kPKeyDefaultFull, [](SwitchPortRecord&, Step) {},
+            arena, hca, mlid, kPKeyDefaultFull, [](shm::SwitchPortRecord&, sw::Step) {},
             [&](std::uint32_t end) { EXPECT_TRUE(ends.insert(end).second) << "twice at " << end; });
         return ends;
     }
 
-    std::vector<PortCounts> all_switch_ports() const {
-        std::vector<PortCounts> all;
+    std::vector<counters::PortCounts> all_switch_ports() const {
+        std::vector<counters::PortCounts> all;
         for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
-            all.push_back(read_totals(arena.switch_ports[i].totals));
+            all.push_back(shm::read_totals(arena.switch_ports[i].totals));
         }
         return all;
     }
-    PortCounts hca(std::uint32_t index) const { return read_totals(arena.hcas[index].totals); }
-    const SwitchPortRecord& switch_port(std::uint32_t sw, std::uint8_t port) const {
+    counters::PortCounts hca(std::uint32_t index) const {
+        return shm::read_totals(arena.hcas[index].totals);
+    }
+    const shm::SwitchPortRecord& switch_port(std::uint32_t sw, std::uint8_t port) const {
         return arena.switch_ports[arena.switches[sw].port_first + port];
     }
 
     std::uint64_t now_ns = 1'000'000'000;
     topo::Fabric fabric;
-    Arena arena;
-    ChannelWriter events;
+    shm::Arena arena;
+    shm::ChannelWriter events;
     Management management;
     agent::MadToken programs = management.add_host_service({});
     std::uint32_t made = 0;
@@ -128,31 +130,31 @@ class Counting : public testing::Test {
 };
 
 TEST_F(Counting, DatagramsCountAtEveryPortOfTheirPathAndNowhereElse) {
-    QpShared& qp = send(0, lid_of(3));
+    shm::QpShared& qp = send(0, lid_of(3));
     EXPECT_EQ(read_port_counters(arena, 0).xmit_words, kWords);
     EXPECT_EQ(read_port_counters(arena, 3).rcv_packets, kPackets)
         << "not settled, seen all the same";
     for (int again = 0; again < 2; ++again) {
-        settle_all(arena, kDaemonOwner);
+        settle_all(arena, shm::kDaemonOwner);
         EXPECT_EQ(hca(0).xmit_packets, kPackets);
         EXPECT_EQ(hca(0).rcv_packets, 0U);
         EXPECT_EQ(hca(3).rcv_words, kWords);
-        std::set<const SwitchPortRecord*> ins;
-        std::set<const SwitchPortRecord*> outs;
-        ASSERT_TRUE(for_each_port(arena, 0, lid_of(3), [&](SwitchPortRecord& port, bool is_in) {
-            (is_in ? ins : outs).insert(&port);
-        }));
+        std::set<const shm::SwitchPortRecord*> ins;
+        std::set<const shm::SwitchPortRecord*> outs;
+        ASSERT_TRUE(for_each_port(
+            arena, 0, lid_of(3),
+            [&](shm::SwitchPortRecord& port, bool is_in) { (is_in ? ins : outs).insert(&port); }));
         EXPECT_EQ(ins.size(), 3U);
         for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
-            const PortCounts seen = read_totals(arena.switch_ports[i].totals);
+            const counters::PortCounts seen = shm::read_totals(arena.switch_ports[i].totals);
             EXPECT_EQ(seen.rcv_packets, ins.contains(&arena.switch_ports[i]) ? kPackets : 0);
             EXPECT_EQ(seen.xmit_words, outs.contains(&arena.switch_ports[i]) ? kWords : 0);
             EXPECT_EQ(seen.multicast_rcv_packets, 0U);
         }
     }
     EXPECT_EQ(read_port_counters(arena, 3).rcv_packets, kPackets);
-    arena.at<FlowTable>(qp.flows_off)->flows()[1].packets += 1;
-    fold_counters(arena, qp, kDaemonOwner);
+    arena.at<shm::FlowTable>(qp.flows_off)->flows()[1].packets += 1;
+    fold_counters(arena, qp, shm::kDaemonOwner);
     EXPECT_EQ(hca(3).rcv_packets, kPackets + 1);
 }
 
@@ -160,30 +162,32 @@ TEST_F(Counting, LostDatagramsCountUpToWhereTheyAreLost) {
     const std::uint32_t leaf = arena.hcas[3].peer_switch;
     ASSERT_TRUE(management.set_route(leaf, lid_of(3), sw::kNoPath, now_ns));
     send(0, lid_of(3));
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(0).xmit_packets, kPackets);
     EXPECT_EQ(hca(3).rcv_packets, 0U);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_packets), 3);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::xmit_packets), 2);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::rcv_packets), 3);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::xmit_packets), 2);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::rcv_switch_relay_errors),
+              1);
 }
 
 TEST_F(Counting, ADatagramThatATableSendsBackIsLostThere) {
     const std::uint32_t leaf = arena.hcas[0].peer_switch;
     ASSERT_TRUE(management.set_route(leaf, lid_of(3), arena.hcas[0].peer_port, now_ns));
     send(0, lid_of(3));
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_packets), 1);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::xmit_packets), 0);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::rcv_packets), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::xmit_packets), 0);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::rcv_switch_relay_errors),
+              1);
 }
 
 TEST_F(Counting, WhatADeadPortDoesNotSendIsDiscarded) {
-    ASSERT_TRUE(management.set_plugged({NodeRef::kHca, 0}, 1, false, now_ns));
+    ASSERT_TRUE(management.set_plugged({shm::NodeRef::kHca, 0}, 1, false, now_ns));
     send(0, lid_of(3));
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(0).xmit_packets, 0U);
     EXPECT_EQ(hca(0).xmit_discards, kPackets);
 }
@@ -199,25 +203,27 @@ TEST_F(Counting, MulticastCountsOncePerPortOfTheTree) {
     send(0, mlid);
     EXPECT_EQ(read_port_counters(arena, 3).multicast_rcv_packets, kPackets);
     EXPECT_EQ(read_port_counters(arena, 2).rcv_packets, 0U);
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(0).multicast_xmit_packets, kPackets);
     EXPECT_EQ(hca(0).rcv_packets, 0U) << "a switch does not send back where it came from";
     EXPECT_EQ(hca(1).multicast_rcv_packets, kPackets);
     EXPECT_EQ(hca(2).rcv_packets, 0U);
     EXPECT_EQ(hca(3).rcv_words, kWords);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::multicast_rcv_packets), 3);
-    EXPECT_EQ(std::ranges::count(ports, kWords, &PortCounts::xmit_words), 4);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 0);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::multicast_rcv_packets), 3);
+    EXPECT_EQ(std::ranges::count(ports, kWords, &counters::PortCounts::xmit_words), 4);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::rcv_switch_relay_errors),
+              0);
 }
 
 TEST_F(Counting, WithoutAnEntryTheFirstSwitchDropsIt) {
     send(2, Lid{0xC123});
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(2).multicast_xmit_packets, kPackets);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 1);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::xmit_packets), 0);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::rcv_switch_relay_errors),
+              1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &counters::PortCounts::xmit_packets), 0);
 }
 
 TEST_F(Counting, ADeadLinkCutsTheTreeUntilTheManagerHasAnotherWay) {
@@ -226,7 +232,7 @@ TEST_F(Counting, ADeadLinkCutsTheTreeUntilTheManagerHasAnotherWay) {
     const std::uint32_t leaf = arena.hcas[0].peer_switch;
     const auto uplink = [&] {
         for (std::uint8_t port = 1; port < arena.switches[leaf].port_count; ++port) {
-            if (switch_port(leaf, port).peer.kind == NodeRef::kSwitch &&
+            if (switch_port(leaf, port).peer.kind == shm::NodeRef::kSwitch &&
                 (arena.mft_ports(leaf, mlid, 0) >> port & 1) != 0) {
                 return port;
             }
@@ -235,15 +241,15 @@ TEST_F(Counting, ADeadLinkCutsTheTreeUntilTheManagerHasAnotherWay) {
     };
     const std::uint8_t before = uplink();
     ASSERT_NE(before, 0);
-    SwitchPortRecord& port = arena.switch_ports[arena.switches[leaf].port_first + before];
+    shm::SwitchPortRecord& port = arena.switch_ports[arena.switches[leaf].port_first + before];
     port.state = PortState::kDown;
     EXPECT_EQ(ends_of(0, mlid), std::set<std::uint32_t>{});
     send(0, mlid);
-    settle_all(arena, kDaemonOwner);
-    EXPECT_EQ(read_totals(port.totals).xmit_discards, kPackets);
+    settle_all(arena, shm::kDaemonOwner);
+    EXPECT_EQ(shm::read_totals(port.totals).xmit_discards, kPackets);
     port.state = PortState::kActive;
 
-    ASSERT_TRUE(management.set_plugged({NodeRef::kSwitch, leaf}, before, false, now_ns));
+    ASSERT_TRUE(management.set_plugged({shm::NodeRef::kSwitch, leaf}, before, false, now_ns));
     for (int i = 0; i < 100 && uplink() == before; ++i) {
         EXPECT_EQ(ends_of(0, mlid), std::set<std::uint32_t>{});
         now_ns += 100'000'000;
@@ -261,27 +267,28 @@ TEST_F(Counting, ALoopInTheTablesEnds) {
     std::uint32_t passed = 0;
     follow_multicast(
         arena, 0, Lid{0xC005}, kPKeyDefaultFull,
-        [&](SwitchPortRecord&, Step step) { passed += step == Step::kIn; }, [](std::uint32_t) {});
+        [&](shm::SwitchPortRecord&, sw::Step step) { passed += step == sw::Step::kIn; },
+        [](std::uint32_t) {});
     EXPECT_EQ(passed, arena.header->switches);
 }
 
 TEST_F(Counting, WhatASwitchPortKeepsOutIsCountedThereAndGoesNoFurther) {
-    SwitchPortRecord& entry =
+    shm::SwitchPortRecord& entry =
         arena.switch_ports[arena.switches[arena.hcas[0].peer_switch].port_first +
                            arena.hcas[0].peer_port];
     entry.pkeys[0] = 0x8010;
-    entry.enforcement = kEnforceOutbound;
+    entry.enforcement = shm::kEnforceOutbound;
     send(0, lid_of(3));
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(3).rcv_packets, kPackets) << "only what goes out there is looked at";
 
-    entry.enforcement = kEnforceInbound;
-    const std::vector<PortCounts> before = all_switch_ports();
+    entry.enforcement = shm::kEnforceInbound;
+    const std::vector<counters::PortCounts> before = all_switch_ports();
     send(0, lid_of(3));
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(3).rcv_packets, kPackets);
     EXPECT_EQ(entry.totals.rcv_constraint_errors, kPackets);
-    std::vector<PortCounts> after = all_switch_ports();
+    std::vector<counters::PortCounts> after = all_switch_ports();
     std::uint32_t touched = 0;
     for (std::size_t i = 0; i < after.size(); ++i) {
         touched += after[i].rcv_packets != before[i].rcv_packets;
@@ -291,7 +298,7 @@ TEST_F(Counting, WhatASwitchPortKeepsOutIsCountedThereAndGoesNoFurther) {
 
     arena.hcas[0].pkeys[0] = 0x0010;  // The P_Key of a limited member.
     send(0, lid_of(3));
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(3).rcv_packets, 2 * kPackets);
 }
 
@@ -299,32 +306,33 @@ TEST_F(Counting, WhatASwitchPortKeepsInDoesNotReachThatMemberOfAGroup) {
     const Lid mlid = join(1);
     join(2);
     join(3);
-    SwitchPortRecord& last =
+    shm::SwitchPortRecord& last =
         arena.switch_ports[arena.switches[arena.hcas[3].peer_switch].port_first +
                            arena.hcas[3].peer_port];
     last.pkeys[0] = 0x8010;
-    last.enforcement = kEnforceOutbound;
+    last.enforcement = shm::kEnforceOutbound;
     EXPECT_EQ(ends_of(0, mlid), (std::set<std::uint32_t>{1, 2}));
     send(0, mlid);
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(last.totals.xmit_constraint_errors, kPackets);
     EXPECT_EQ(hca(2).rcv_packets, kPackets);
     EXPECT_EQ(hca(3).rcv_packets, 0U);
 }
 
 TEST_F(Counting, WhatAKilledProcessSentIsCounted) {
-    arena.proc(kProgram).state = ProcState::kLive;
+    arena.proc(kProgram).state = shm::ProcState::kLive;
     send(0, lid_of(3));
     send(1, lid_of(2));
     reclaim(arena, kProgram);
     EXPECT_EQ(hca(3).rcv_packets, kPackets);
     EXPECT_EQ(hca(2).rcv_words, kWords);
-    settle_all(arena, kDaemonOwner);
+    settle_all(arena, shm::kDaemonOwner);
     EXPECT_EQ(hca(3).rcv_packets, kPackets) << "once";
-    EXPECT_EQ(arena.qps[2 * kBatchEntries].flows_off.load(), 0U) << "its memory is another's now";
-    EXPECT_EQ(arena.qps[2 * kBatchEntries].first_flow.dlid.load(), 0U);
+    EXPECT_EQ(arena.qps[2 * shm::kBatchEntries].flows_off.load(), 0U)
+        << "its memory is another's now";
+    EXPECT_EQ(arena.qps[2 * shm::kBatchEntries].first_flow.dlid.load(), 0U);
     EXPECT_EQ(arena.qp_used[2].load(), 0U);
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

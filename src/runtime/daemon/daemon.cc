@@ -24,7 +24,7 @@
 #include "runtime/shm/rpc.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -52,10 +52,10 @@ bool bind_in(int fd, const std::string& dir) {
     if (dir_fd < 0) {
         return false;
     }
-    unlinkat(dir_fd, kSocketName, 0);
+    unlinkat(dir_fd, shm::kSocketName, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string path = fmt::format("/proc/self/fd/{}/{}", dir_fd, kSocketName);
+    const std::string path = fmt::format("/proc/self/fd/{}/{}", dir_fd, shm::kSocketName);
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     const mode_t saved_mask = umask(0077);
     const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
@@ -83,11 +83,11 @@ void remove_dead_directories(const std::string& procs) {
 
 }  // namespace
 
-std::string Daemon::proc_dir(const std::string& dir, Owner owner, std::uint64_t instance) {
+std::string Daemon::proc_dir(const std::string& dir, shm::Owner owner, std::uint64_t instance) {
     return fmt::format("{}/{}/{}-{}", dir, kProcDirName, owner, instance);
 }
 
-Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions options)
+Daemon::Daemon(const shm::Arena& arena, const topo::Fabric& fabric, DaemonOptions options)
     : arena_(arena),
       options_(std::move(options)),
       mcast_(arena),
@@ -136,7 +136,7 @@ std::expected<void, std::string> Daemon::start() {
         return failed("make the process directory");
     }
     remove_dead_directories(procs);
-    management_.change().start(monotonic_ns());
+    management_.change().start(shm::monotonic_ns());
     spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
     epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
     listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -189,18 +189,18 @@ void Daemon::run() {
                     drop_if_process_ended(fd);
                     break;
                 case kTagHelpers:
-                    helpers_.run(monotonic_ns());
+                    helpers_.run(shm::monotonic_ns());
                     break;
                 default:
                     break;
             }
             settle();
         }
-        if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= monotonic_ns()) {
+        if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= shm::monotonic_ns()) {
             hand_out_mads();
         }
-        if (helpers_.next_ns() <= monotonic_ns()) {
-            helpers_.run(monotonic_ns());
+        if (helpers_.next_ns() <= shm::monotonic_ns()) {
+            helpers_.run(shm::monotonic_ns());
         }
         run_trunks();
         settle();
@@ -232,7 +232,7 @@ void Daemon::accept_all() {
 /// Refuses a waiting client when there are no descriptors, so that it does not wait forever.
 /// Returns false if no client waits.
 bool Daemon::turn_away() {
-    Message message;
+    shm::Message message;
     message.status = errno;
     close_if_open(spare_fd_);
     const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -259,7 +259,7 @@ void Daemon::accept_one(int fd) {
     if (connections_.size() >= kConnectionsMax || !watch(fd, tag_of(kTagConnection, fd))) {
         log_warning("refused pid {}: {} connections are open, no more are allowed", peer.pid,
                     connections_.size());
-        Message message;
+        shm::Message message;
         message.status = EUSERS;
         rpc_send(fd, message, -1);
         close(fd);
@@ -335,7 +335,7 @@ void Daemon::reclaim_one() {
     std::error_code ignored;
     std::filesystem::remove_all(proc_dir(options_.dir, ended.owner, ended.instance), ignored);
     reclaim(arena_, ended.owner);
-    if (arena_.proc(ended.owner).state.load(std::memory_order_acquire) == ProcState::kDead) {
+    if (arena_.proc(ended.owner).state.load(std::memory_order_acquire) == shm::ProcState::kDead) {
         quarantined_.push_back(ended);
     }
 }
@@ -359,4 +359,4 @@ void Daemon::watch_process(Connection& connection) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -32,7 +32,7 @@
 #include "runtime/shm/requests.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 inline constexpr std::size_t kConnectionsMax = 65536;  ///< A process may have several.
 inline constexpr char kProcDirName[] = "proc";
@@ -49,7 +49,7 @@ struct DaemonOptions {
 class Daemon {
   public:
     /// `arena` was built from `fabric`. It belongs to the caller and must outlive the daemon.
-    Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions options);
+    Daemon(const shm::Arena& arena, const topo::Fabric& fabric, DaemonOptions options);
     ~Daemon();
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
@@ -75,7 +75,7 @@ class Daemon {
 
     /// Returns the directory of an attached process, proc/OWNER-INSTANCE in the fabric's directory,
     /// where the process keeps the FIFOs of its event channels.
-    static std::string proc_dir(const std::string& dir, Owner owner, std::uint64_t instance);
+    static std::string proc_dir(const std::string& dir, shm::Owner owner, std::uint64_t instance);
 
   private:
     /// A netlink socket of a program.
@@ -89,7 +89,7 @@ class Daemon {
         int fd = -1;
         int pid_fd = -1;  ///< The client's pidfd; -1: not watched.
         std::uint32_t pid = 0;
-        Owner owner = 0;  ///< 0: not attached.
+        shm::Owner owner = 0;  ///< 0: not attached.
         std::uint64_t instance = 0;
         int refusal = 0;  ///< Not 0: the answer to its first request; then it is closed.
         std::uint32_t mad_hca = UINT32_MAX;      ///< HCA of its MADs; UINT32_MAX: before MadOpen.
@@ -101,7 +101,7 @@ class Daemon {
 
     /// A process that has ended.
     struct Ended {
-        Owner owner;
+        shm::Owner owner;
         std::uint64_t instance;
     };
 
@@ -130,72 +130,73 @@ class Daemon {
     void watch_process(Connection& connection);
 
     /// Closes a connection that sent something other than a message of this version.
-    void drop_unread(Connection& connection, const Message& message, int error);
+    void drop_unread(Connection& connection, const shm::Message& message, int error);
     template <typename Request>
     void serve(Connection& connection, const Request& request);
-    void send_reply(Connection& connection, const Message& message, int passed_fd);
-    void refuse(Connection& connection, RequestId request, int error);
+    void send_reply(Connection& connection, const shm::Message& message, int passed_fd);
+    void refuse(Connection& connection, shm::RequestId request, int error);
 
     // A handler for each request (daemon_*.cc). It returns 0 or an errno value, which becomes the
     // status of the reply. If the reply has fields, it gives them to `answer`.
-    int handle(Connection& connection, const request::Attach& request,
-               Answer<request::Attach>& answer);
-    int handle(Connection& connection, const request::Observe& request,
-               Answer<request::Observe>& answer);
-    int handle(Connection& connection, const request::McastAttach& request);
-    int handle(Connection& connection, const request::McastDetach& request);
+    int handle(Connection& connection, const shm::request::Attach& request,
+               Answer<shm::request::Attach>& answer);
+    int handle(Connection& connection, const shm::request::Observe& request,
+               Answer<shm::request::Observe>& answer);
+    int handle(Connection& connection, const shm::request::McastAttach& request);
+    int handle(Connection& connection, const shm::request::McastDetach& request);
     /// Calls the function of when_ready(), if it was not called yet.
     void be_ready();
-    int handle(Connection& connection, const request::Carrying& request);
-    int handle(Connection& connection, const request::SysfsRead& request,
-               Answer<request::SysfsRead>& answer);
-    int handle(Connection& connection, const request::FindHost& request,
-               Answer<request::FindHost>& answer);
-    int handle(Connection& connection, const request::NetlinkOpen& request);
-    int handle(Connection& connection, const request::SetRoute& request);
-    int handle(Connection& connection, const request::SetLink& request);
-    int handle(Connection& connection, const request::SetPower& request);
-    int handle(Connection& connection, const request::SetPKey& request);
-    int handle(Connection& connection, const request::SetFaults& request);
-    int handle(Connection& connection, const request::Shutdown& request);
-    int handle(Connection& connection, const request::Settle& request);
-    int handle(Connection& connection, const request::Manager& request,
-               Answer<request::Manager>& answer);
-    int handle(Connection& connection, const request::Routes& request,
-               Answer<request::Routes>& answer);
-    int handle(Connection& connection, const request::Health& request,
-               Answer<request::Health>& answer);
-    int handle(Connection& connection, const request::Notices& request,
-               Answer<request::Notices>& answer);
-    int handle(Connection& connection, const request::ReloadPartitions& request,
-               Answer<request::ReloadPartitions>& answer);
-    int handle(Connection& connection, const request::MadOpen& request);
-    int handle(Connection& connection, const request::Mad& request);
-    int handle(Connection& connection, const request::MadRegister& request);
-    int handle(Connection& connection, const request::MadUnregister& request);
-    int handle(Connection& connection, const request::IsManager& request);
-    int handle(Connection& connection, const request::Refused& request);
-    int handle(Connection& connection, const request::BadLink& request);
-    int handle(Connection& connection, const request::CmOpen& request);
-    int handle(Connection& connection, const request::Cm& request, Answer<request::Cm>& answer);
-    int handle(Connection& connection, const request::CmChannel& request,
-               Answer<request::CmChannel>& answer);
-    int handle(Connection& connection, const request::CmNext& request);
-    int handle(Connection& connection, const request::CmDescribe& request,
-               Answer<request::CmDescribe>& answer);
+    int handle(Connection& connection, const shm::request::Carrying& request);
+    int handle(Connection& connection, const shm::request::SysfsRead& request,
+               Answer<shm::request::SysfsRead>& answer);
+    int handle(Connection& connection, const shm::request::FindHost& request,
+               Answer<shm::request::FindHost>& answer);
+    int handle(Connection& connection, const shm::request::NetlinkOpen& request);
+    int handle(Connection& connection, const shm::request::SetRoute& request);
+    int handle(Connection& connection, const shm::request::SetLink& request);
+    int handle(Connection& connection, const shm::request::SetPower& request);
+    int handle(Connection& connection, const shm::request::SetPKey& request);
+    int handle(Connection& connection, const shm::request::SetFaults& request);
+    int handle(Connection& connection, const shm::request::Shutdown& request);
+    int handle(Connection& connection, const shm::request::Settle& request);
+    int handle(Connection& connection, const shm::request::Manager& request,
+               Answer<shm::request::Manager>& answer);
+    int handle(Connection& connection, const shm::request::Routes& request,
+               Answer<shm::request::Routes>& answer);
+    int handle(Connection& connection, const shm::request::Health& request,
+               Answer<shm::request::Health>& answer);
+    int handle(Connection& connection, const shm::request::Notices& request,
+               Answer<shm::request::Notices>& answer);
+    int handle(Connection& connection, const shm::request::ReloadPartitions& request,
+               Answer<shm::request::ReloadPartitions>& answer);
+    int handle(Connection& connection, const shm::request::MadOpen& request);
+    int handle(Connection& connection, const shm::request::Mad& request);
+    int handle(Connection& connection, const shm::request::MadRegister& request);
+    int handle(Connection& connection, const shm::request::MadUnregister& request);
+    int handle(Connection& connection, const shm::request::IsManager& request);
+    int handle(Connection& connection, const shm::request::Refused& request);
+    int handle(Connection& connection, const shm::request::BadLink& request);
+    int handle(Connection& connection, const shm::request::CmOpen& request);
+    int handle(Connection& connection, const shm::request::Cm& request,
+               Answer<shm::request::Cm>& answer);
+    int handle(Connection& connection, const shm::request::CmChannel& request,
+               Answer<shm::request::CmChannel>& answer);
+    int handle(Connection& connection, const shm::request::CmNext& request);
+    int handle(Connection& connection, const shm::request::CmDescribe& request,
+               Answer<shm::request::CmDescribe>& answer);
 
-    int handle(Connection& connection, const request::Sharp& request,
-               Answer<request::Sharp>& answer);
-    int handle(Connection& connection, const request::SharpDescribe& request,
-               Answer<request::SharpDescribe>& answer);
-    int handle(Connection& connection, const request::SharpPlane& request,
-               Answer<request::SharpPlane>& answer);
-    int handle(Connection& connection, const request::SharpMemory& request,
-               Answer<request::SharpMemory>& answer);
+    int handle(Connection& connection, const shm::request::Sharp& request,
+               Answer<shm::request::Sharp>& answer);
+    int handle(Connection& connection, const shm::request::SharpDescribe& request,
+               Answer<shm::request::SharpDescribe>& answer);
+    int handle(Connection& connection, const shm::request::SharpPlane& request,
+               Answer<shm::request::SharpPlane>& answer);
+    int handle(Connection& connection, const shm::request::SharpMemory& request,
+               Answer<shm::request::SharpMemory>& answer);
 
     std::string master_text() const;
-    int tell_manager(const sm::Manager& manager, Answer<request::Manager>& answer) const;
-    void send_mad(const Connection& connection, const Message& message, int passed_fd) const;
+    int tell_manager(const sm::Manager& manager, Answer<shm::request::Manager>& answer) const;
+    void send_mad(const Connection& connection, const shm::Message& message, int passed_fd) const;
     /// Calls hand_out_mads() if a part that produces MADs has changed. Called after every epoll
     /// event, and before a request is answered.
     void settle();
@@ -216,10 +217,10 @@ class Daemon {
     /// Tells Management whether the other end of a trunk is there, if that has changed.
     void follow_trunk(std::size_t trunk);
 
-    const Arena& arena_;
+    const shm::Arena& arena_;
     DaemonOptions options_;
     McastTable mcast_;
-    ChannelWriter events_;
+    shm::ChannelWriter events_;
     bool changed_ = false;  ///< Whether one of the next four was changed.
     Marked<Management> management_;
     Marked<MadClients> clients_;
@@ -251,4 +252,4 @@ class Daemon {
     std::unordered_map<int, std::unique_ptr<Connection>> connections_;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -12,10 +12,10 @@
 #include "runtime/shm/naming.h"
 #include "runtime/shm/rpc.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 /// A program on several hosts connects from the first of them.
-int Daemon::handle(Connection& connection, const request::CmOpen& request) {
+int Daemon::handle(Connection& connection, const shm::request::CmOpen& request) {
     if (connection.owner != 0 || connection.uses_cm) {
         return EALREADY;
     }
@@ -29,8 +29,8 @@ int Daemon::handle(Connection& connection, const request::CmOpen& request) {
     return 0;
 }
 
-int Daemon::handle(Connection& connection, const request::CmChannel& /*request*/,
-                   Answer<request::CmChannel>& answer) {
+int Daemon::handle(Connection& connection, const shm::request::CmChannel& /*request*/,
+                   Answer<shm::request::CmChannel>& answer) {
     if (connection.owner != 0 || connection.uses_cm) {
         return EALREADY;
     }
@@ -38,22 +38,23 @@ int Daemon::handle(Connection& connection, const request::CmChannel& /*request*/
     return answer({.channel = cm_.change().open_channel(connection.fd)});
 }
 
-int Daemon::handle(Connection& connection, const request::Cm& request,
-                   Answer<request::Cm>& answer) {
+int Daemon::handle(Connection& connection, const shm::request::Cm& request,
+                   Answer<shm::request::Cm>& answer) {
     if (!cm_->is_open(connection.fd)) {
         return EINVAL;
     }
-    return answer({.reply = cm_.change().execute(connection.fd, request.command, monotonic_ns())});
+    return answer(
+        {.reply = cm_.change().execute(connection.fd, request.command, shm::monotonic_ns())});
 }
 
-int Daemon::handle(Connection& connection, const request::CmNext& /*request*/) {
+int Daemon::handle(Connection& connection, const shm::request::CmNext& /*request*/) {
     cm_.unmarked().taken(connection.fd);
     hand_out_cm_events();
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::CmDescribe& /*request*/,
-                   Answer<request::CmDescribe>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::CmDescribe& /*request*/,
+                   Answer<shm::request::CmDescribe>& answer) {
     const std::string text = cm_->describe();
     const int fd = memfd_create("softib-cm", MFD_CLOEXEC);
     if (fd < 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
@@ -72,12 +73,12 @@ void Daemon::hand_out_cm_events() {
         if (found == connections_.end()) {
             continue;
         }
-        Message message;
-        if (to_message(request::CmEvent{.event = out->event}, message) &&
+        shm::Message message;
+        if (to_message(shm::request::CmEvent{.event = out->event}, message) &&
             !rpc_send(out->fd, message, -1) && errno == EAGAIN) {
             log_warning("lost an event for pid {}: its channel is full", found->second->pid);
         }
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

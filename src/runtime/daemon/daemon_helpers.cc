@@ -13,11 +13,11 @@
 #include "runtime/shm/reclaim.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 std::expected<void, std::string> Daemon::supervise(HelperPlan plan) {
     const bool first = helpers_.fd() < 0;
-    auto added = helpers_.add(std::move(plan), monotonic_ns());
+    auto added = helpers_.add(std::move(plan), shm::monotonic_ns());
     if (added && first && !watch(helpers_.fd(), kTagHelpers)) {
         return std::unexpected(fmt::format("cannot watch helpers: {}", std::strerror(errno)));
     }
@@ -33,10 +33,10 @@ void Daemon::carrier_ended() {
         return;
     }
     for (std::uint32_t i = 0; i < arena_.header->hcas; ++i) {
-        events_.signal_port(i, {0, static_cast<std::uint32_t>(AsyncKind::kDeviceFatal), 0});
+        events_.signal_port(i, {0, static_cast<std::uint32_t>(hca::AsyncKind::kDeviceFatal), 0});
     }
     management_.change().set_adapters_run(false);
-    sharp_.change().fail_all("the carrier of its packets has ended", monotonic_ns());
+    sharp_.change().fail_all("the carrier of its packets has ended", shm::monotonic_ns());
     alert_all(arena_);
 }
 
@@ -44,7 +44,7 @@ bool Daemon::carrier_answers() const {
     return ask_for_counts(arena_);
 }
 
-int Daemon::handle(Connection& connection, const request::Carrying& /*request*/) {
+int Daemon::handle(Connection& connection, const shm::request::Carrying& /*request*/) {
     if (connection.owner == 0 ||
         arena_.header->carrier.load() != lock_word(arena_, connection.owner)) {
         return EPERM;
@@ -68,12 +68,12 @@ void Daemon::be_ready() {
     }
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::Health& /*request*/,
-                   Answer<request::Health>& answer) {
-    request::Health::Reply reply;
-    helpers_.ask(monotonic_ns());
+int Daemon::handle(Connection& /*connection*/, const shm::request::Health& /*request*/,
+                   Answer<shm::request::Health>& answer) {
+    shm::request::Health::Reply reply;
+    helpers_.ask(shm::monotonic_ns());
     for (const Supervisor::Health& health : helpers_.health()) {
-        if (reply.count == request::kHelpersMax) {
+        if (reply.count == shm::request::kHelpersMax) {
             break;
         }
         reply.helpers[reply.count++] = {.name = health.name,
@@ -86,4 +86,4 @@ int Daemon::handle(Connection& /*connection*/, const request::Health& /*request*
     return answer(reply);
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

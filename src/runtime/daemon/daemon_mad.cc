@@ -19,23 +19,23 @@
 #include "runtime/shm/naming.h"
 #include "runtime/shm/rpc.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
-static_assert(kMadPartBytes == wire::kMadBytes);
+static_assert(shm::kMadPartBytes == wire::kMadBytes);
 
-bool has_hca(const Arena& arena, std::string_view hosts, std::uint32_t hca) {
-    std::vector<DeviceEntry> devices(list_devices(arena, hosts, {}));
+bool has_hca(const shm::Arena& arena, std::string_view hosts, std::uint32_t hca) {
+    std::vector<shm::DeviceEntry> devices(list_devices(arena, hosts, {}));
     list_devices(arena, hosts, devices);
-    return std::ranges::any_of(devices, [hca](const DeviceEntry& d) { return d.hca == hca; });
+    return std::ranges::any_of(devices, [hca](const shm::DeviceEntry& d) { return d.hca == hca; });
 }
 
 /// Reads a message of several MADs from the file that came with its first one. Returns false if the
 /// file does not hold it.
 bool read_long(int fd, std::uint32_t bytes, std::vector<std::uint8_t>& message) {
     struct stat st{};
-    if (fd < 0 || bytes > kMadMessageMax || fstat(fd, &st) != 0 || st.st_size < bytes) {
+    if (fd < 0 || bytes > shm::kMadMessageMax || fstat(fd, &st) != 0 || st.st_size < bytes) {
         return false;
     }
     message.resize(bytes);
@@ -55,7 +55,7 @@ int make_long(const std::vector<std::uint8_t>& message) {
 
 }  // namespace
 
-int Daemon::handle(Connection& connection, const request::MadOpen& request) {
+int Daemon::handle(Connection& connection, const shm::request::MadOpen& request) {
     if (connection.owner != 0 || connection.mad_hca != UINT32_MAX) {
         return EALREADY;
     }
@@ -68,8 +68,8 @@ int Daemon::handle(Connection& connection, const request::MadOpen& request) {
 }
 
 /// Sets the IsSM bit of a port until the connection closes.
-int Daemon::handle(Connection& connection, const request::IsManager& request) {
-    std::vector<DeviceEntry> devices(list_devices(arena_, request.hosts, {}));
+int Daemon::handle(Connection& connection, const shm::request::IsManager& request) {
+    std::vector<shm::DeviceEntry> devices(list_devices(arena_, request.hosts, {}));
     list_devices(arena_, request.hosts, devices);
     if (connection.owner != 0 || connection.manager_hca != UINT32_MAX) {
         return EALREADY;
@@ -79,26 +79,26 @@ int Daemon::handle(Connection& connection, const request::IsManager& request) {
     }
     connection.manager_hca = devices[request.device].hca;
     if (managers_[connection.manager_hca]++ == 0) {
-        management_.change().set_is_manager(connection.manager_hca, true, monotonic_ns());
+        management_.change().set_is_manager(connection.manager_hca, true, shm::monotonic_ns());
     }
     return 0;
 }
 
-int Daemon::handle(Connection& connection, const request::MadRegister& request) {
+int Daemon::handle(Connection& connection, const shm::request::MadRegister& request) {
     if (connection.mad_hca != UINT32_MAX) {
         clients_.change().register_agent(connection.fd, request.agent);
     }
     return 0;
 }
 
-int Daemon::handle(Connection& connection, const request::MadUnregister& request) {
+int Daemon::handle(Connection& connection, const shm::request::MadUnregister& request) {
     if (connection.mad_hca != UINT32_MAX) {
         clients_.change().unregister_agent(connection.fd, request.agent_id);
     }
     return 0;
 }
 
-int Daemon::handle(Connection& connection, const request::Mad& request) {
+int Daemon::handle(Connection& connection, const shm::request::Mad& request) {
     if (connection.mad_hca == UINT32_MAX) {
         return ENOTCONN;
     }
@@ -111,12 +111,13 @@ int Daemon::handle(Connection& connection, const request::Mad& request) {
     if (request.bytes >= wire::kRmppOffset + wire::RmppHeader::kBytes) {
         mad.resize(std::min<std::size_t>(mad.size(), request.bytes));
     }
-    clients_.change().send(connection.fd, request.frame, std::move(mad), monotonic_ns());
+    clients_.change().send(connection.fd, request.frame, std::move(mad), shm::monotonic_ns());
     return 0;
 }
 
 /// Sends a MAD to a program. The MAD is lost if the program's socket has no room for it.
-void Daemon::send_mad(const Connection& connection, const Message& message, int passed_fd) const {
+void Daemon::send_mad(const Connection& connection, const shm::Message& message,
+                      int passed_fd) const {
     if (!rpc_send(connection.fd, message, passed_fd) && errno == EAGAIN) {
         log_warning("lost a MAD for pid {}: the program does not read those that wait for it",
                     connection.pid);
@@ -125,11 +126,11 @@ void Daemon::send_mad(const Connection& connection, const Message& message, int 
 
 void Daemon::hand_out_mads() {
     do {
-        cm_.unmarked().run(monotonic_ns());
-        next_management_ns_ = std::min(management_.unmarked().run(monotonic_ns()),
-                                       clients_.unmarked().run(monotonic_ns()));
+        cm_.unmarked().run(shm::monotonic_ns());
+        next_management_ns_ = std::min(management_.unmarked().run(shm::monotonic_ns()),
+                                       clients_.unmarked().run(shm::monotonic_ns()));
         next_management_ns_ =
-            std::min(next_management_ns_, sharp_.unmarked().follow(monotonic_ns()));
+            std::min(next_management_ns_, sharp_.unmarked().follow(shm::monotonic_ns()));
         // What was sent in this round may have caused answers for another part.
     } while (management_.unmarked().dispatcher().waiting());
     next_management_ns_ = std::min(next_management_ns_, cm_->next_timeout_ns());
@@ -138,11 +139,11 @@ void Daemon::hand_out_mads() {
         if (found == connections_.end()) {
             continue;
         }
-        request::Mad mad{.frame = out->frame,
-                         .bytes = static_cast<std::uint32_t>(out->message.size())};
+        shm::request::Mad mad{.frame = out->frame,
+                              .bytes = static_cast<std::uint32_t>(out->message.size())};
         std::copy_n(out->message.begin(), std::min(out->message.size(), wire::kMadBytes),
                     mad.first.begin());
-        Message message;
+        shm::Message message;
         to_message(mad, message);
         message.status = out->status;
         const int passed = out->message.size() > wire::kMadBytes ? make_long(out->message) : -1;
@@ -156,16 +157,16 @@ void Daemon::hand_out_mads() {
 
 void Daemon::forget_mads(const Connection& connection) {
     if (connection.uses_cm) {
-        cm_.change().close(connection.fd, monotonic_ns());
+        cm_.change().close(connection.fd, shm::monotonic_ns());
     }
     if (connection.uses_sharp) {
-        sharp_.change().close(connection.fd, monotonic_ns());
+        sharp_.change().close(connection.fd, shm::monotonic_ns());
     }
     if (connection.mad_hca != UINT32_MAX) {
-        clients_.change().close(connection.fd, monotonic_ns());
+        clients_.change().close(connection.fd, shm::monotonic_ns());
     }
     if (connection.manager_hca != UINT32_MAX && --managers_[connection.manager_hca] == 0) {
-        management_.change().set_is_manager(connection.manager_hca, false, monotonic_ns());
+        management_.change().set_is_manager(connection.manager_hca, false, shm::monotonic_ns());
     }
 }
 
@@ -178,11 +179,11 @@ int Daemon::wait_ms() const {
     if (next == UINT64_MAX) {
         return -1;
     }
-    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t now = shm::monotonic_ns();
     if (next <= now) {
         return 0;
     }
     return static_cast<int>(std::min<std::uint64_t>((next - now) / kNsPerMs + 1, INT_MAX));
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -14,7 +14,7 @@
 #include "runtime/daemon/routes.h"
 #include "runtime/shm/clock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -38,16 +38,16 @@ std::string Daemon::master_text() const {
         lid = arena_.hcas[i].state.load() == PortState::kActive ? arena_.hcas[i].sm_lid
                                                                 : std::uint16_t{0};
     }
-    if (lid == 0 || lid >= kLftEntries) {
+    if (lid == 0 || lid >= shm::kLftEntries) {
         return "";
     }
-    const NodeRef& node = arena_.lid_owner[lid];
-    if (node.kind != NodeRef::kHca) {
-        return fmt::format("softib on {}, LID {}",
-                           node.kind == NodeRef::kSwitch ? arena_.switches[node.index].name : "-",
-                           lid);
+    const shm::NodeRef& node = arena_.lid_owner[lid];
+    if (node.kind != shm::NodeRef::kHca) {
+        return fmt::format(
+            "softib on {}, LID {}",
+            node.kind == shm::NodeRef::kSwitch ? arena_.switches[node.index].name : "-", lid);
     }
-    const HcaRecord& hca = arena_.hcas[node.index];
+    const shm::HcaRecord& hca = arena_.hcas[node.index];
     std::string who = "softib";
     if (management_->manager() == nullptr || management_->manager()->own_lid() != Lid{lid}) {
         who = "one that is gone";
@@ -60,22 +60,22 @@ std::string Daemon::master_text() const {
     return fmt::format("{} on {}/{}, LID {}", who, arena_.hosts[hca.host].name, hca.name, lid);
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::Manager& request,
-                   Answer<request::Manager>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::Manager& request,
+                   Answer<shm::request::Manager>& answer) {
     if (management_->manager() == nullptr) {
         const std::string master = master_text();
-        return master.empty() || request.command != ManagerCommand::kStatus
+        return master.empty() || request.command != shm::ManagerCommand::kStatus
                    ? ENOENT
                    : answer({.master = master});
     }
     sm::Manager& manager = *management_.change().manager();
     switch (request.command) {
-        case ManagerCommand::kStatus:
+        case shm::ManagerCommand::kStatus:
             break;
-        case ManagerCommand::kResweep:
-            manager.resweep(monotonic_ns());
+        case shm::ManagerCommand::kResweep:
+            manager.resweep(shm::monotonic_ns());
             break;
-        case ManagerCommand::kHandOver:
+        case shm::ManagerCommand::kHandOver:
             if (!manager.hand_over()) {
                 return EHOSTUNREACH;
             }
@@ -87,7 +87,7 @@ int Daemon::handle(Connection& /*connection*/, const request::Manager& request,
     return tell_manager(manager, answer);
 }
 
-int Daemon::tell_manager(const sm::Manager& manager, Answer<request::Manager>& answer) const {
+int Daemon::tell_manager(const sm::Manager& manager, Answer<shm::request::Manager>& answer) const {
     const std::string master = master_text();
     const std::string routes =
         manager.report() ? summary(manager.tables(), *manager.report()) : "not checked yet";
@@ -108,20 +108,20 @@ int Daemon::tell_manager(const sm::Manager& manager, Answer<request::Manager>& a
                    .others = manager.others().size()});
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::Routes& /*request*/,
-                   Answer<request::Routes>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::Routes& /*request*/,
+                   Answer<shm::request::Routes>& answer) {
     const int fd = write_routes(
         collect_routes(management_->mesh(), management_->switch_nodes(), management_->manager()));
     return fd < 0 ? errno : answer({{}, fd});
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::Notices& request,
-                   Answer<request::Notices>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::Notices& request,
+                   Answer<shm::request::Notices>& answer) {
     return answer(management_->notices().reply_from(request.from));
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::ReloadPartitions& /*request*/,
-                   Answer<request::ReloadPartitions>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::ReloadPartitions& /*request*/,
+                   Answer<shm::request::ReloadPartitions>& answer) {
     if (management_->manager() == nullptr) {
         return ENOENT;
     }
@@ -138,9 +138,9 @@ int Daemon::handle(Connection& /*connection*/, const request::ReloadPartitions& 
         return answer({.error = error});
     }
     log_info("partitions were read again: {}", partitions->size());
-    management_.change().set_partitions(std::move(*partitions), monotonic_ns());
+    management_.change().set_partitions(std::move(*partitions), shm::monotonic_ns());
     settle();  // The ports have the new P_Keys when the answer is sent.
     return answer({});
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -11,7 +11,7 @@
 #include "runtime/daemon/netlink/rdma_netlink.h"
 #include "runtime/shm/naming.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -20,7 +20,7 @@ constexpr std::size_t kRequestBytesMax = 8192;
 
 }  // namespace
 
-int Daemon::handle(Connection& connection, const request::NetlinkOpen& request) {
+int Daemon::handle(Connection& connection, const shm::request::NetlinkOpen& request) {
     if (connection.owner != 0 || connection.uses_cm || connection.mad_hca != UINT32_MAX) {
         return EALREADY;
     }
@@ -54,7 +54,7 @@ std::vector<std::string> Daemon::answer_netlink(const Connection& connection,
             }
             return endpoints;
         }};
-    return live::answer_netlink(view, datagram);
+    return daemon::answer_netlink(view, datagram);
 }
 
 void Daemon::serve_netlink(Connection& connection) {
@@ -90,4 +90,4 @@ void Daemon::serve_netlink(Connection& connection) {
     watch_for(connection, unsent.empty() ? EPOLLIN : EPOLLOUT);
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -22,7 +22,7 @@
 #include "runtime/shm/naming.h"
 #include "runtime/shm/packet_queue.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -34,20 +34,21 @@ std::string command_of(std::uint32_t pid) {
 }
 
 /// Marks a free slot as being attached and returns its owner number, or 0 if all are in use.
-Owner claim_slot(const Arena& arena) {
-    for (std::uint32_t i = 0; i < kProcsMax; ++i) {
-        ProcState expected = ProcState::kFree;
-        if (arena.procs[i].state.compare_exchange_strong(expected, ProcState::kAttaching)) {
+shm::Owner claim_slot(const shm::Arena& arena) {
+    for (std::uint32_t i = 0; i < shm::kProcsMax; ++i) {
+        shm::ProcState expected = shm::ProcState::kFree;
+        if (arena.procs[i].state.compare_exchange_strong(expected, shm::ProcState::kAttaching)) {
             if (i >= procs_used(arena)) {
                 arena.header->procs_top.store(i + 1, std::memory_order_seq_cst);
             }
-            return static_cast<Owner>(i + 1);
+            return static_cast<shm::Owner>(i + 1);
         }
     }
     return 0;
 }
 
-void fill_slot(const Arena& arena, ProcSlot& slot, std::uint32_t pid, std::uint32_t host) {
+void fill_slot(const shm::Arena& arena, shm::ProcSlot& slot, std::uint32_t pid,
+               std::uint32_t host) {
     slot.pid = pid;
     slot.uid = geteuid();
     // The first instance is random: a program of an earlier daemon must not take the channels of a
@@ -68,10 +69,10 @@ void fill_slot(const Arena& arena, ProcSlot& slot, std::uint32_t pid, std::uint3
 
 /// Returns the node with a name: a switch, HOST/DEVICE, or HOST. For HOST it is the HCA of the
 /// host's port `port`, which then becomes 1. Returns NodeRef::kNone if there is none.
-NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port) {
+shm::NodeRef find_node(const shm::Arena& arena, std::string_view name, std::uint16_t& port) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         if (name == arena.switches[i].name) {
-            return {NodeRef::kSwitch, i};
+            return {shm::NodeRef::kSwitch, i};
         }
     }
     const std::size_t slash = std::min(name.find('/'), name.size());
@@ -79,56 +80,57 @@ NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port
     if (host == UINT32_MAX) {
         return {};
     }
-    const HostRecord& record = arena.hosts[host];
+    const shm::HostRecord& record = arena.hosts[host];
     if (slash == name.size()) {
         // The ports of a host are those of its HCAs in order; each HCA has one port.
         if (port == 0 || port > record.hca_count) {
             return {};
         }
-        return {NodeRef::kHca, record.hca_first + std::exchange(port, std::uint16_t{1}) - 1};
+        return {shm::NodeRef::kHca, record.hca_first + std::exchange(port, std::uint16_t{1}) - 1};
     }
     for (std::uint32_t i = 0; i < record.hca_count; ++i) {
         if (name.substr(slash + 1) == arena.hcas[record.hca_first + i].name) {
-            return {NodeRef::kHca, record.hca_first + i};
+            return {shm::NodeRef::kHca, record.hca_first + i};
         }
     }
     return {};
 }
 
 /// Returns the faults of both directions of the cable at a port, or std::nullopt if there is none.
-std::optional<std::array<LinkFaults*, 2>> link_ends(const Arena& arena, const NodeRef& node,
-                                                    std::uint16_t port) {
-    const auto at_switch = [&](std::uint32_t sw, std::uint32_t number) -> SwitchPortRecord* {
+std::optional<std::array<shm::LinkFaults*, 2>> link_ends(const shm::Arena& arena,
+                                                         const shm::NodeRef& node,
+                                                         std::uint16_t port) {
+    const auto at_switch = [&](std::uint32_t sw, std::uint32_t number) -> shm::SwitchPortRecord* {
         return sw < arena.header->switches && number != 0 && number < arena.switches[sw].port_count
                    ? &arena.switch_ports[arena.switches[sw].port_first + number]
                    : nullptr;
     };
-    if (node.kind == NodeRef::kHca) {
-        HcaRecord& hca = arena.hcas[node.index];
-        SwitchPortRecord* const other = at_switch(hca.peer_switch, hca.peer_port);
+    if (node.kind == shm::NodeRef::kHca) {
+        shm::HcaRecord& hca = arena.hcas[node.index];
+        shm::SwitchPortRecord* const other = at_switch(hca.peer_switch, hca.peer_port);
         return other != nullptr ? std::optional(std::array{&hca.faults, &other->faults})
                                 : std::nullopt;
     }
-    SwitchPortRecord* const own =
-        node.kind == NodeRef::kSwitch ? at_switch(node.index, port) : nullptr;
-    if (own == nullptr || (own->peer.kind == NodeRef::kNone && own->peer_port == 0)) {
+    shm::SwitchPortRecord* const own =
+        node.kind == shm::NodeRef::kSwitch ? at_switch(node.index, port) : nullptr;
+    if (own == nullptr || (own->peer.kind == shm::NodeRef::kNone && own->peer_port == 0)) {
         return std::nullopt;
     }
-    if (own->peer.kind == NodeRef::kNone) {
+    if (own->peer.kind == shm::NodeRef::kNone) {
         return std::array{&own->faults, &own->faults};  // A trunk: its far end is elsewhere.
     }
-    if (own->peer.kind == NodeRef::kHca) {
+    if (own->peer.kind == shm::NodeRef::kHca) {
         return std::array{&own->faults, &arena.hcas[own->peer.index].faults};
     }
-    SwitchPortRecord* const other = at_switch(own->peer.index, own->peer_port);
+    shm::SwitchPortRecord* const other = at_switch(own->peer.index, own->peer_port);
     return other != nullptr ? std::optional(std::array{&own->faults, &other->faults})
                             : std::nullopt;
 }
 
 }  // namespace
 
-int Daemon::handle(Connection& connection, const request::Attach& request,
-                   Answer<request::Attach>& answer) {
+int Daemon::handle(Connection& connection, const shm::request::Attach& request,
+                   Answer<shm::request::Attach>& answer) {
     if (connection.owner != 0) {
         return EALREADY;
     }
@@ -137,7 +139,7 @@ int Daemon::handle(Connection& connection, const request::Attach& request,
         return ENOENT;
     }
     const std::uint32_t host = find_host(arena_, request.hosts.substr(0, request.hosts.find(',')));
-    Owner owner = claim_slot(arena_);
+    shm::Owner owner = claim_slot(arena_);
     while (owner == 0 && !dying_.empty()) {
         reclaim_one();
         owner = claim_slot(arena_);
@@ -146,16 +148,16 @@ int Daemon::handle(Connection& connection, const request::Attach& request,
         log_warning(
             "refused pid {}: {} processes are on this fabric, and it takes no more; end some "
             "of them, or start another fabric (softib up NAME)",
-            connection.pid, kProcsMax);
+            connection.pid, shm::kProcsMax);
         return EUSERS;
     }
-    ProcSlot& slot = arena_.proc(owner);
+    shm::ProcSlot& slot = arena_.proc(owner);
     fill_slot(arena_, slot, connection.pid, host);
     const std::string dir = proc_dir(options_.dir, owner, slot.instance);
     if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
         const int error = errno;
         log_error("cannot make {}: {}", dir, std::strerror(error));
-        slot.state.store(ProcState::kFree);
+        slot.state.store(shm::ProcState::kFree);
         return error;
     }
     connection.owner = owner;
@@ -166,27 +168,27 @@ int Daemon::handle(Connection& connection, const request::Attach& request,
     return answer({.owner = owner, .file = arena_.fd});
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::Observe& /*request*/,
-                   Answer<request::Observe>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::Observe& /*request*/,
+                   Answer<shm::request::Observe>& answer) {
     const std::string path = fmt::format("/proc/self/fd/{}", arena_.fd);
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     return fd < 0 ? errno : answer({{}, fd});
 }
 
-int Daemon::handle(Connection& connection, const request::McastAttach& request) {
+int Daemon::handle(Connection& connection, const shm::request::McastAttach& request) {
     return connection.owner == 0
                ? ENOTCONN
                : mcast_.attach(connection.owner, request.qpn, request.mgid, request.mlid);
 }
 
-int Daemon::handle(Connection& connection, const request::McastDetach& request) {
+int Daemon::handle(Connection& connection, const shm::request::McastDetach& request) {
     return connection.owner == 0
                ? ENOTCONN
                : mcast_.detach(connection.owner, request.qpn, request.mgid, request.mlid);
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SysfsRead& request,
-                   Answer<request::SysfsRead>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SysfsRead& request,
+                   Answer<shm::request::SysfsRead>& answer) {
     sharp_.unmarked().settle();  // The program may read counters.
     const auto contents = sysfs_read(arena_, request.host, request.path);
     return contents ? answer({.text = *contents}) : contents.error();
@@ -194,8 +196,8 @@ int Daemon::handle(Connection& /*connection*/, const request::SysfsRead& request
 
 /// Answers with the address of addresses.h, which is always one of the machine's own, unlike those
 /// that the user may have given.
-int Daemon::handle(Connection& /*connection*/, const request::FindHost& request,
-                   Answer<request::FindHost>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::FindHost& request,
+                   Answer<shm::request::FindHost>& answer) {
     const std::uint32_t host = find_host(arena_, request.name);
     if (host == UINT32_MAX || arena_.hosts[host].hca_count == 0) {
         return ENOENT;
@@ -203,55 +205,56 @@ int Daemon::handle(Connection& /*connection*/, const request::FindHost& request,
     return answer({.address = cm::to_string(address_of_hca(arena_, arena_.hosts[host].hca_first))});
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SetRoute& request) {
-    const ArenaHeader& header = *arena_.header;
-    const bool removes = request.port == request::SetRoute::kRemove;
+int Daemon::handle(Connection& /*connection*/, const shm::request::SetRoute& request) {
+    const shm::ArenaHeader& header = *arena_.header;
+    const bool removes = request.port == shm::request::SetRoute::kRemove;
     if (request.switch_index >= header.switches || request.lid.value == 0 ||
         request.lid.value > header.lid_max ||
         (!removes && request.port >= arena_.switches[request.switch_index].port_count)) {
         return EINVAL;
     }
-    management_.change().set_route(request.switch_index, request.lid, request.port, monotonic_ns());
+    management_.change().set_route(request.switch_index, request.lid, request.port,
+                                   shm::monotonic_ns());
     log_info("switch {} sends LID {} to port {}", arena_.switches[request.switch_index].name,
              request.lid.value, removes ? "none" : std::to_string(request.port));
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SetLink& request) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SetLink& request) {
     std::uint16_t port = request.port;
-    const NodeRef node = find_node(arena_, request.node, port);
+    const shm::NodeRef node = find_node(arena_, request.node, port);
     if (!management_.change().set_plugged(node, static_cast<std::uint8_t>(port), request.up,
-                                          monotonic_ns())) {
+                                          shm::monotonic_ns())) {
         return ENOENT;
     }
     log_info("link at {} port {} is {}", request.node, request.port, request.up ? "up" : "down");
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SetFaults& request) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SetFaults& request) {
     if (!is_packet_path(arena_)) {
         return EOPNOTSUPP;
     }
-    const WantedFaults& wanted = request.faults;
+    const shm::WantedFaults& wanted = request.faults;
     const auto asks = [](std::uint32_t value) {
-        return value != 0 && value != WantedFaults::kAsBefore;
+        return value != 0 && value != shm::WantedFaults::kAsBefore;
     };
-    if (arena_.header->link_layer == LinkLayer::kEthernet &&
+    if (arena_.header->link_layer == hca::LinkLayer::kEthernet &&
         (asks(wanted.delay_ns) || asks(wanted.rate_mbps))) {
         return EPROTONOSUPPORT;  // The speed of the machine's own network cannot be changed.
     }
     std::uint16_t port = request.port;
-    const NodeRef node = find_node(arena_, request.node, port);
+    const shm::NodeRef node = find_node(arena_, request.node, port);
     const auto ends = link_ends(arena_, node, port);
     if (!ends) {
         return ENOENT;
     }
     const auto set = [](std::atomic<std::uint32_t>& value, std::uint32_t to) {
-        if (to != WantedFaults::kAsBefore) {
+        if (to != shm::WantedFaults::kAsBefore) {
             value.store(to, std::memory_order_relaxed);
         }
     };
-    for (LinkFaults* const faults : *ends) {
+    for (shm::LinkFaults* const faults : *ends) {
         set(faults->lost_ppm, wanted.lost_ppm);
         set(faults->broken_ppm, wanted.broken_ppm);
         set(faults->delay_ns, wanted.delay_ns);
@@ -263,45 +266,45 @@ int Daemon::handle(Connection& /*connection*/, const request::SetFaults& request
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SetPower& request) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SetPower& request) {
     std::uint16_t port = 0;
-    const NodeRef node = find_node(arena_, request.switch_name, port);
-    if (node.kind != NodeRef::kSwitch) {
+    const shm::NodeRef node = find_node(arena_, request.switch_name, port);
+    if (node.kind != shm::NodeRef::kSwitch) {
         return ENOENT;
     }
-    management_.change().set_powered(node.index, request.on, monotonic_ns());
+    management_.change().set_powered(node.index, request.on, shm::monotonic_ns());
     log_info("switch {} is {}", request.switch_name, request.on ? "alive" : "dead");
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SetPKey& request) {
-    if (request.hca >= arena_.header->hcas || request.index >= kPKeysPerPort) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SetPKey& request) {
+    if (request.hca >= arena_.header->hcas || request.index >= shm::kPKeysPerPort) {
         return EINVAL;
     }
-    management_.change().set_pkey(request.hca, request.index, request.pkey, monotonic_ns());
+    management_.change().set_pkey(request.hca, request.index, request.pkey, shm::monotonic_ns());
     log_info("P_Key {} of HCA {} is {:#06x}", request.index, request.hca, request.pkey.value);
     return 0;
 }
 
-int Daemon::handle(Connection& connection, const request::Shutdown& /*request*/) {
+int Daemon::handle(Connection& connection, const shm::request::Shutdown& /*request*/) {
     log_info("pid {} asked for the end of the fabric", connection.pid);
     stopping_ = true;
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::Settle& /*request*/) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::Settle& /*request*/) {
     management_.change().refresh();
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::Refused& request) {
-    management_.change().refuse(request, monotonic_ns());
+int Daemon::handle(Connection& /*connection*/, const shm::request::Refused& request) {
+    management_.change().refuse(request, shm::monotonic_ns());
     return 0;
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::BadLink& request) {
-    management_.change().tell_bad_link(request, monotonic_ns());
+int Daemon::handle(Connection& /*connection*/, const shm::request::BadLink& request) {
+    management_.change().tell_bad_link(request, shm::monotonic_ns());
     return 0;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -12,7 +12,7 @@
 #include "runtime/shm/any_request.h"
 #include "runtime/shm/rpc.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -27,7 +27,7 @@ void Daemon::serve(Connection& connection) {
         serve_netlink(connection);
         return;
     }
-    Message message;
+    shm::Message message;
     int passed = -1;
     if (!rpc_receive(connection.fd, message, &passed)) {
         drop_unread(connection, message, errno);
@@ -47,7 +47,7 @@ void Daemon::serve(Connection& connection) {
     } else {
         std::visit(
             [&](auto& each) {
-                if constexpr (CarriesFile<std::remove_cvref_t<decltype(each)>>) {
+                if constexpr (shm::CarriesFile<std::remove_cvref_t<decltype(each)>>) {
                     each.file = passed;
                 }
                 serve(connection, each);
@@ -59,14 +59,14 @@ void Daemon::serve(Connection& connection) {
     }
 }
 
-void Daemon::drop_unread(Connection& connection, const Message& message, int error) {
+void Daemon::drop_unread(Connection& connection, const shm::Message& message, int error) {
     if (error == EAGAIN) {
         return;
     }
     if (error == EPROTONOSUPPORT) {
         log_warning("closed the connection of pid {}: it is of another version (protocol {})",
                     connection.pid, message.version);
-        refuse(connection, RequestId::kNone, error);
+        refuse(connection, shm::RequestId::kNone, error);
     } else if (error != ECONNRESET) {
         log_warning("closed the connection of pid {}: {}", connection.pid,
                     error == EPROTO ? "it sent something that is no message" : errno_text(error));
@@ -77,15 +77,15 @@ void Daemon::drop_unread(Connection& connection, const Message& message, int err
 template <typename Request>
 void Daemon::serve(Connection& connection, const Request& request) {
     using Reply = typename Request::Reply;
-    Message message;
+    shm::Message message;
     message.request = Request::kId;
-    if constexpr (std::is_same_v<Reply, request::NoReply>) {
+    if constexpr (std::is_same_v<Reply, shm::request::NoReply>) {
         handle(connection, request);
-    } else if constexpr (std::is_same_v<Reply, request::Later>) {
+    } else if constexpr (std::is_same_v<Reply, shm::request::Later>) {
         if (const int error = handle(connection, request); error != 0) {
             refuse(connection, Request::kId, error);
         }
-    } else if constexpr (std::is_same_v<Reply, request::StatusOnly>) {
+    } else if constexpr (std::is_same_v<Reply, shm::request::StatusOnly>) {
         message.status = handle(connection, request);
         settle();
         send_reply(connection, message, -1);
@@ -101,7 +101,7 @@ void Daemon::serve(Connection& connection, const Request& request) {
 }
 
 /// Sends a reply, and closes the descriptor that it passes unless that is the arena's.
-void Daemon::send_reply(Connection& connection, const Message& message, int passed_fd) {
+void Daemon::send_reply(Connection& connection, const shm::Message& message, int passed_fd) {
     const bool sent = rpc_send(connection.fd, message, passed_fd);
     const int error = errno;
     if (passed_fd >= 0 && passed_fd != arena_.fd) {
@@ -118,8 +118,8 @@ void Daemon::send_reply(Connection& connection, const Message& message, int pass
 }
 
 /// Answers with an error only. If the client does not read it, only this answer is lost.
-void Daemon::refuse(Connection& connection, RequestId request, int error) {
-    Message message;
+void Daemon::refuse(Connection& connection, shm::RequestId request, int error) {
+    shm::Message message;
     message.request = request;
     message.status = error;
     rpc_send(connection.fd, message, -1);
@@ -131,4 +131,4 @@ void Daemon::settle() {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -9,7 +9,7 @@
 #include "runtime/daemon/daemon.h"
 #include "runtime/shm/clock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -27,35 +27,35 @@ int make_text_file(const std::string& text) {
 
 }  // namespace
 
-int Daemon::handle(Connection& connection, const request::Sharp& request,
-                   Answer<request::Sharp>& answer) {
+int Daemon::handle(Connection& connection, const shm::request::Sharp& request,
+                   Answer<shm::request::Sharp>& answer) {
     if (connection.owner != 0 || connection.uses_cm || connection.mad_hca != UINT32_MAX) {
         return EALREADY;
     }
     connection.uses_sharp = true;
     watch_process(connection);
-    request::Sharp::Reply reply;
+    shm::request::Sharp::Reply reply;
     reply.reply =
-        sharp_.change().execute(connection.fd, request.command, reply.file, monotonic_ns());
+        sharp_.change().execute(connection.fd, request.command, reply.file, shm::monotonic_ns());
     return answer(reply);
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SharpDescribe& /*request*/,
-                   Answer<request::SharpDescribe>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SharpDescribe& /*request*/,
+                   Answer<shm::request::SharpDescribe>& answer) {
     const int fd = make_text_file(sharp_->describe());
     return fd < 0 ? errno : answer({{}, fd});
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SharpPlane& /*request*/,
-                   Answer<request::SharpPlane>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SharpPlane& /*request*/,
+                   Answer<shm::request::SharpPlane>& answer) {
     const int fd = make_text_file(emit_plane(sharp_->plane()));
     return fd < 0 ? errno : answer({{}, fd});
 }
 
-int Daemon::handle(Connection& /*connection*/, const request::SharpMemory& request,
-                   Answer<request::SharpMemory>& answer) {
+int Daemon::handle(Connection& /*connection*/, const shm::request::SharpMemory& request,
+                   Answer<shm::request::SharpMemory>& answer) {
     const int fd = sharp_->share_memory(request.job, request.group);
     return fd < 0 ? ENOENT : answer({{}, fd});
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

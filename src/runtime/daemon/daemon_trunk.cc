@@ -7,7 +7,7 @@
 #include "runtime/daemon/log.h"
 #include "runtime/shm/clock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 std::expected<void, std::string> Daemon::open_trunks() {
     for (const spec::TrunkPlan& plan : options_.trunks.plans) {
@@ -35,13 +35,13 @@ void Daemon::follow_trunk(std::size_t trunk) {
     if (of.up && (!session.up() || session.sessions() != of.sessions)) {
         log_warning("trunk of {}: {} is gone", plan.at_switch, plan.peer_ip);
         of.up = false;
-        management_.change().set_trunk(trunk, false, monotonic_ns());
+        management_.change().set_trunk(trunk, false, shm::monotonic_ns());
     }
     if (!of.up && session.up()) {
         log_info("trunk of {}: {} is there", plan.at_switch, plan.peer_ip);
         of.up = true;
         of.sessions = session.sessions();
-        management_.change().set_trunk(trunk, true, monotonic_ns());
+        management_.change().set_trunk(trunk, true, shm::monotonic_ns());
     }
 }
 
@@ -51,13 +51,13 @@ void Daemon::run_trunks() {
     }
     next_trunk_ns_ = UINT64_MAX;
     for (std::size_t i = 0; i < trunks_.size(); ++i) {
-        trunks_[i].socket->receive(monotonic_ns(), [&](std::span<const std::uint8_t> body) {
+        trunks_[i].socket->receive(shm::monotonic_ns(), [&](std::span<const std::uint8_t> body) {
             follow_trunk(i);  // A peer that sends is there.
             trunk::for_each_item(body, [&](std::span<const std::uint8_t> bytes) {
-                management_.change().arrive(i, bytes, monotonic_ns());
+                management_.change().arrive(i, bytes, shm::monotonic_ns());
             });
         });
-        next_trunk_ns_ = std::min(next_trunk_ns_, trunks_[i].socket->run(monotonic_ns()));
+        next_trunk_ns_ = std::min(next_trunk_ns_, trunks_[i].socket->run(shm::monotonic_ns()));
         follow_trunk(i);
     }
     settle();
@@ -76,4 +76,4 @@ void Daemon::run_trunks() {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -4,7 +4,7 @@
 #include "core/agent/congestion_rules.h"
 #include "runtime/shm/packet_queue.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -29,17 +29,17 @@ bool put(std::atomic<T>& word, V value) {
 
 }  // namespace
 
-void write_lanes(const Arena& arena, const NodeRef& place, const agent::Node& node,
+void write_lanes(const shm::Arena& arena, const shm::NodeRef& place, const agent::Node& node,
                  std::uint8_t port) {
-    const bool at_hca = place.kind == NodeRef::kHca && port == 1;
-    const bool at_switch = place.kind == NodeRef::kSwitch && port != 0 &&
+    const bool at_hca = place.kind == shm::NodeRef::kHca && port == 1;
+    const bool at_switch = place.kind == shm::NodeRef::kSwitch && port != 0 &&
                            port < arena.switches[place.index].port_count;
     if (!is_packet_path(arena) || (!at_hca && !at_switch)) {
         return;
     }
     const std::uint32_t index =
         at_hca ? place.index : arena.switches[place.index].port_first + port;
-    PortLanes& to = at_hca ? arena.hca_lanes(index) : arena.switch_lanes(index);
+    shm::PortLanes& to = at_hca ? arena.hca_lanes(index) : arena.switch_lanes(index);
     const wire::PortInfo& info = node.port(port);
     const auto rows = node.lanes(port);
     const auto arbitration = node.arbitration(port);
@@ -72,12 +72,12 @@ void write_lanes(const Arena& arena, const NodeRef& place, const agent::Node& no
     }
 }
 
-void write_injection(const Arena& arena, std::uint32_t hca, const agent::Node& node) {
+void write_injection(const shm::Arena& arena, std::uint32_t hca, const agent::Node& node) {
     if (!is_packet_path(arena)) {
         return;
     }
     const link::InjectionControl control = agent::injection_control(node.congestion(1));
-    Injection& to = arena.injections[hca];
+    shm::Injection& to = arena.injections[hca];
     bool moved = put(to.limit, control.table.limit);
     for (std::size_t sl = 0; sl < control.rules.size(); ++sl) {
         moved |= put(to.rules[sl].timer, control.rules[sl].timer);
@@ -94,9 +94,9 @@ void write_injection(const Arena& arena, std::uint32_t hca, const agent::Node& n
     }
 }
 
-void write_adaptive(const Arena& arena, std::uint32_t sw, const agent::Node& node) {
+void write_adaptive(const shm::Arena& arena, std::uint32_t sw, const agent::Node& node) {
     const sw::AdaptiveTable table = node.adaptive_table();
-    AdaptiveRecord& to = arena.adaptive[sw];
+    shm::AdaptiveRecord& to = arena.adaptive[sw];
     if (!is_packet_path(arena) ||
         (table.empty() && to.generation.load(std::memory_order_relaxed) == 0)) {
         return;  // Writing, and on the direct path even reading, would create pages for nothing.
@@ -117,4 +117,4 @@ void write_adaptive(const Arena& arena, std::uint32_t sw, const agent::Node& nod
     to.generation.fetch_add(1, std::memory_order_release);
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -5,11 +5,11 @@
 
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 TEST(LaneWriter, AdaptiveRoutingCreatesNoPagesOnTheDirectPath) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     fabric.arena.header->data_path = DataPath::kDirect;
     agent::NodeSpec spec;
     spec.type = wire::NodeType::kSwitch;
@@ -21,4 +21,4 @@ TEST(LaneWriter, AdaptiveRoutingCreatesNoPagesOnTheDirectPath) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -14,7 +14,7 @@
 
 #include "runtime/daemon/log.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -79,4 +79,4 @@ void LidFile::save(std::span<const sm::LidRange> ranges) {
     text_ = std::move(text);
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -9,7 +9,7 @@
 
 #include "core/sm/manager.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class LidFile {
   public:
@@ -27,4 +27,4 @@ class LidFile {
     std::string text_;  ///< Contents of the file.
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -10,7 +10,7 @@
 
 #include "runtime/shm/clock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -53,7 +53,7 @@ void write_repeats() {
                    fmt::format("repeated {} time{}: {}", g_repeated.count,
                                g_repeated.count == 1 ? "" : "s", g_repeated.text));
         g_repeated.count = 0;
-        g_repeated.written_ns = monotonic_ns();
+        g_repeated.written_ns = shm::monotonic_ns();
     }
 }
 
@@ -80,14 +80,14 @@ void log_text(LogLevel level, const std::string& text) {
         return;
     }
     write_repeats();
-    last = {level, text, 0, monotonic_ns()};
+    last = {level, text, 0, shm::monotonic_ns()};
     write_line(level, text);
 }
 
 void log_repeats() {
-    if (monotonic_ns() - g_repeated.written_ns >= kRepeatNs) {
+    if (shm::monotonic_ns() - g_repeated.written_ns >= kRepeatNs) {
         write_repeats();
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

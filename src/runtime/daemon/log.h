@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace softib::live {
+namespace softib::daemon {
 
 enum class LogLevel { kInfo, kWarning, kError };
 
@@ -42,4 +42,4 @@ void log_error(fmt::format_string<Args...> format, Args&&... args) {
     log_text(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

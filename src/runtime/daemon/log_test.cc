@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ TEST_F(LogTest, SizeIsBoundedAndTheNewestLinesStay) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -16,7 +16,7 @@
 #include "runtime/shm/packet_queue.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -29,7 +29,7 @@ std::uint64_t draw_am_key() {
 
 /// Returns the GUIDs of this fabric's switches. Those behind a trunk belong to another daemon and
 /// its aggregation manager.
-std::set<Guid> switch_guids(const Arena& arena) {
+std::set<Guid> switch_guids(const shm::Arena& arena) {
     std::set<Guid> guids;
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         guids.insert(Guid{arena.switches[i].node_guid});
@@ -39,8 +39,8 @@ std::set<Guid> switch_guids(const Arena& arena) {
 
 }  // namespace
 
-Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fabric& fabric,
-                       const ManagementOptions& options)
+Management::Management(const shm::Arena& arena, shm::ChannelWriter& events,
+                       const topo::Fabric& fabric, const ManagementOptions& options)
     : arena_(arena),
       mesh_(agent::make_mesh(fabric, *this)),
       lid_file_(options.lid_file),
@@ -55,10 +55,10 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
         mesh_.set_cables(&cables_);
     }
     for (agent::NodeId i = 0; i < mesh_.size(); ++i) {
-        const NodeRef& place = writer_.place(i);
-        if (place.kind == NodeRef::kHca) {
+        const shm::NodeRef& place = writer_.place(i);
+        if (place.kind == shm::NodeRef::kHca) {
             hca_nodes_[place.index] = i;
-        } else if (place.kind == NodeRef::kSwitch) {
+        } else if (place.kind == shm::NodeRef::kSwitch) {
             switch_nodes_[place.index] = i;
         }
     }
@@ -218,7 +218,7 @@ void Management::freshen_aggregation(std::uint64_t now_ns) {
 }
 
 const sharp::AggregationTables* Management::aggregation_tables(Lid lid) const {
-    if (lid > kLidUnicastMax || arena_.lid_owner[lid.value].kind != NodeRef::kSwitch) {
+    if (lid > kLidUnicastMax || arena_.lid_owner[lid.value].kind != shm::NodeRef::kSwitch) {
         return nullptr;
     }
     return mesh_.node(switch_nodes_[arena_.lid_owner[lid.value].index]).aggregation();
@@ -277,17 +277,17 @@ std::optional<Management::TrunkMad> Management::poll_trunk() {
                     agent::emit_outbound(*outbound)};
 }
 
-agent::NodeId Management::node_of(const NodeRef& place) const {
-    if (place.kind == NodeRef::kHca && place.index < hca_nodes_.size()) {
+agent::NodeId Management::node_of(const shm::NodeRef& place) const {
+    if (place.kind == shm::NodeRef::kHca && place.index < hca_nodes_.size()) {
         return hca_nodes_[place.index];
     }
-    if (place.kind == NodeRef::kSwitch && place.index < switch_nodes_.size()) {
+    if (place.kind == shm::NodeRef::kSwitch && place.index < switch_nodes_.size()) {
         return switch_nodes_[place.index];
     }
     return agent::kNoNode;
 }
 
-bool Management::set_plugged(const NodeRef& place, std::uint8_t port, bool plugged,
+bool Management::set_plugged(const shm::NodeRef& place, std::uint8_t port, bool plugged,
                              std::uint64_t now_ns) {
     const agent::NodeId node = node_of(place);
     if (node == agent::kNoNode || port == 0 || port > mesh_.node(node).port_count() ||
@@ -342,25 +342,25 @@ bool Management::set_partitions(std::vector<sm::Partition> partitions, std::uint
     return true;
 }
 
-void Management::refuse(const request::Refused& packet, std::uint64_t now_ns) {
+void Management::refuse(const shm::request::Refused& packet, std::uint64_t now_ns) {
     switch (packet.where) {
-        case request::Refused::kSwitchOut:
-        case request::Refused::kSwitchIn:
+        case shm::request::Refused::kSwitchOut:
+        case shm::request::Refused::kSwitchIn:
             refuse_passage(packet);
             break;
-        case request::Refused::kAdapterPKey:
-        case request::Refused::kAdapterQKey:
+        case shm::request::Refused::kAdapterPKey:
+        case shm::request::Refused::kAdapterQKey:
             refuse_at_end(packet);
             break;
     }
     drive(now_ns);
 }
 
-void Management::refuse_at_end(const request::Refused& packet) {
+void Management::refuse_at_end(const shm::request::Refused& packet) {
     if (packet.place >= hca_nodes_.size()) {
         return;
     }
-    const bool is_qkey = packet.where == request::Refused::kAdapterQKey;
+    const bool is_qkey = packet.where == shm::request::Refused::kAdapterQKey;
     wire::BadKeyTrap seen;
     seen.lid1 = packet.slid;
     seen.lid2 = packet.dlid;
@@ -380,7 +380,7 @@ void Management::take_violations() {
     violations_ = now;
     violations_of_.resize(hca_nodes_.size());
     for (std::size_t i = 0; i < hca_nodes_.size(); ++i) {
-        const PortTotals& totals = arena_.hcas[i].totals;
+        const shm::PortTotals& totals = arena_.hcas[i].totals;
         const Violations found{totals.pkey_violations.load(std::memory_order_relaxed),
                                totals.qkey_violations.load(std::memory_order_relaxed)};
         mesh_.add_violations({hca_nodes_[i], 1}, found.pkeys - violations_of_[i].pkeys,
@@ -390,8 +390,8 @@ void Management::take_violations() {
 }
 
 std::optional<agent::End> Management::switch_port(std::uint32_t index) const {
-    const std::span<const SwitchRecord> switches(arena_.switches, arena_.header->switches);
-    const auto next = std::ranges::upper_bound(switches, index, {}, &SwitchRecord::port_first);
+    const std::span<const shm::SwitchRecord> switches(arena_.switches, arena_.header->switches);
+    const auto next = std::ranges::upper_bound(switches, index, {}, &shm::SwitchRecord::port_first);
     if (next == switches.begin() || index >= arena_.header->switch_ports) {
         return std::nullopt;
     }
@@ -400,7 +400,7 @@ std::optional<agent::End> Management::switch_port(std::uint32_t index) const {
                       static_cast<std::uint8_t>(index - switches[sw].port_first)};
 }
 
-void Management::tell_bad_link(const request::BadLink& link, std::uint64_t now_ns) {
+void Management::tell_bad_link(const shm::request::BadLink& link, std::uint64_t now_ns) {
     const bool known = link.trap == wire::trap::kLocalLinkIntegrity ||
                        link.trap == wire::trap::kExcessiveBufferOverrun ||
                        link.trap == wire::trap::kFlowControlWatchdog;
@@ -416,13 +416,13 @@ void Management::tell_bad_link(const request::BadLink& link, std::uint64_t now_n
     }
 }
 
-void Management::refuse_passage(const request::Refused& packet) {
+void Management::refuse_passage(const shm::request::Refused& packet) {
     const auto place = switch_port(packet.place);
     if (!place) {
         return;
     }
     const agent::End at = *place;
-    const bool inbound = packet.where == request::Refused::kSwitchIn;
+    const bool inbound = packet.where == shm::request::Refused::kSwitchIn;
     const PKey pkey{static_cast<std::uint16_t>(packet.key)};
     // The report of a program is not trusted.
     if (mesh_.node(at.node).lets_pass(at.port, inbound, pkey)) {
@@ -449,19 +449,19 @@ void Management::refresh() {
         ask_for_counts(arena_);
         return;
     }
-    settle_all(arena_, kDaemonOwner);
+    settle_all(arena_, shm::kDaemonOwner);
     if (settler_) {
         settler_();
     }
 }
 
 counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
-    const NodeRef& place = writer_.place(node);
-    if (place.kind == NodeRef::kHca) {
-        return read_totals(arena_.hcas[place.index].totals);
+    const shm::NodeRef& place = writer_.place(node);
+    if (place.kind == shm::NodeRef::kHca) {
+        return shm::read_totals(arena_.hcas[place.index].totals);
     }
-    if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
-        return read_totals(
+    if (place.kind == shm::NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
+        return shm::read_totals(
             arena_.switch_ports[arena_.switches[place.index].port_first + port].totals);
     }
     return {};
@@ -469,10 +469,10 @@ counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
 
 wire::SharpPerformanceCounters Management::read_aggregation(std::uint32_t node) {
     constexpr auto kCounters = wire::SharpPerformanceCounters::counters();
-    static_assert(kCounters.size() == kAggregationCounters);
+    static_assert(kCounters.size() == shm::kAggregationCounters);
     wire::SharpPerformanceCounters counted;
-    const NodeRef& place = writer_.place(node);
-    for (std::size_t i = 0; place.kind == NodeRef::kSwitch && i < kCounters.size(); ++i) {
+    const shm::NodeRef& place = writer_.place(node);
+    for (std::size_t i = 0; place.kind == shm::NodeRef::kSwitch && i < kCounters.size(); ++i) {
         counted.*kCounters[i] =
             arena_.switches[place.index].aggregation[i].load(std::memory_order_relaxed);
     }
@@ -481,14 +481,15 @@ wire::SharpPerformanceCounters Management::read_aggregation(std::uint32_t node) 
 
 counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
     counters::LaneCounts counts;
-    const NodeRef& place = writer_.place(node);
-    const PortLanes* from = nullptr;
+    const shm::NodeRef& place = writer_.place(node);
+    const shm::PortLanes* from = nullptr;
     if (!is_packet_path(arena_)) {
         return counts;
     }
-    if (place.kind == NodeRef::kHca) {
+    if (place.kind == shm::NodeRef::kHca) {
         from = &arena_.hca_lanes(place.index);
-    } else if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
+    } else if (place.kind == shm::NodeRef::kSwitch &&
+               port < arena_.switches[place.index].port_count) {
         from = &arena_.switch_lanes(arena_.switches[place.index].port_first + port);
     }
     for (std::size_t kind = 0; kind < counters::kPerLaneKinds && from != nullptr; ++kind) {
@@ -499,4 +500,4 @@ counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t por
     return counts;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -31,7 +31,7 @@
 #include "runtime/shm/channel.h"
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 struct ManagementOptions {
     bool own_manager = true;      ///< If false, the subnet manager is a program, or there is none.
@@ -43,7 +43,7 @@ struct ManagementOptions {
 class Management final : public agent::CounterSource {
   public:
     /// `arena` and `events` must outlive this object.
-    Management(const Arena& arena, ChannelWriter& events, const topo::Fabric& fabric,
+    Management(const shm::Arena& arena, shm::ChannelWriter& events, const topo::Fabric& fabric,
                const ManagementOptions& options);
 
     /// Runs our manager until the subnet is up.
@@ -79,7 +79,8 @@ class Management final : public agent::CounterSource {
     std::optional<TrunkMad> poll_trunk();
 
     /// Plugs in or pulls the cable at a port, for an operator. Returns false if there is none.
-    bool set_plugged(const NodeRef& node, std::uint8_t port, bool plugged, std::uint64_t now_ns);
+    bool set_plugged(const shm::NodeRef& node, std::uint8_t port, bool plugged,
+                     std::uint64_t now_ns);
     /// Turns a switch on or off, for an operator. Returns false if there is no such switch.
     bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
     /// Writes one LFT entry, for an operator. Returns false if there is no such switch or LID.
@@ -91,9 +92,9 @@ class Management final : public agent::CounterSource {
     bool set_partitions(std::vector<sm::Partition> partitions, std::uint64_t now_ns);
     /// Raises the trap about a packet that a switch port or an HCA refused. The sender of the
     /// report has already counted the packet.
-    void refuse(const request::Refused& packet, std::uint64_t now_ns);
+    void refuse(const shm::request::Refused& packet, std::uint64_t now_ns);
     /// Raises the trap about a port whose cable makes too many errors.
-    void tell_bad_link(const request::BadLink& link, std::uint64_t now_ns);
+    void tell_bad_link(const shm::request::BadLink& link, std::uint64_t now_ns);
     /// Sets or clears the IsSM bit of an HCA's port.
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
@@ -132,7 +133,7 @@ class Management final : public agent::CounterSource {
     wire::SharpPerformanceCounters read_aggregation(std::uint32_t node) override;
 
   private:
-    agent::NodeId node_of(const NodeRef& place) const;
+    agent::NodeId node_of(const shm::NodeRef& place) const;
     /// Returns the port at an index of the arena's switch port table; std::nullopt if there is
     /// none.
     std::optional<agent::End> switch_port(std::uint32_t index) const;
@@ -143,11 +144,11 @@ class Management final : public agent::CounterSource {
     void know_subnet_manager();
     /// Notes and logs an event of our subnet manager.
     void tell(const sm::ManagerEvent& event);
-    void refuse_passage(const request::Refused& packet);
-    void refuse_at_end(const request::Refused& packet);
+    void refuse_passage(const shm::request::Refused& packet);
+    void refuse_at_end(const shm::request::Refused& packet);
     void take_violations();
 
-    const Arena& arena_;
+    const shm::Arena& arena_;
     agent::Mesh mesh_;
     LidFile lid_file_;
     ArenaWriter writer_;  // After the mesh, which it reads.
@@ -173,4 +174,4 @@ class Management final : public agent::CounterSource {
     NoticeLog notices_;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

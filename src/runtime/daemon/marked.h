@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace softib::live {
+namespace softib::daemon {
 
 /// A part of the daemon that may produce MADs when it is changed. Reading it leaves no mark;
 /// change() sets a mark, which tells the daemon that there may be MADs to hand out.
@@ -28,4 +28,4 @@ class Marked {
     bool& mark_;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -14,7 +14,7 @@ namespace {
 /// changed number copies the group again.
 class GroupWrite {
   public:
-    GroupWrite(const Arena& arena, McastGroup& group) : arena_(arena), group_(group) {
+    GroupWrite(const shm::Arena& arena, shm::McastGroup& group) : arena_(arena), group_(group) {
         group_.seq.fetch_add(1, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_release);
     }
@@ -26,8 +26,8 @@ class GroupWrite {
     GroupWrite& operator=(const GroupWrite&) = delete;
 
   private:
-    const Arena& arena_;
-    McastGroup& group_;
+    const shm::Arena& arena_;
+    shm::McastGroup& group_;
 };
 
 template <typename T>
@@ -37,14 +37,14 @@ void store(T& place, T value) {
 
 }  // namespace
 
-McastTable::McastTable(const Arena& arena) : arena_(arena), owners_(kMcastGroupsMax) {}
+McastTable::McastTable(const shm::Arena& arena) : arena_(arena), owners_(shm::kMcastGroupsMax) {}
 
-McastGroup* McastTable::find(const Gid& mgid, Lid mlid) const {
-    for (std::uint32_t i = 0; i < kMcastGroupsMax; ++i) {
+shm::McastGroup* McastTable::find(const Gid& mgid, Lid mlid) const {
+    for (std::uint32_t i = 0; i < shm::kMcastGroupsMax; ++i) {
         if (owners_[i].empty()) {
             continue;
         }
-        McastGroup& group = arena_.mcast[i];
+        shm::McastGroup& group = arena_.mcast[i];
         if (group.mlid == mlid.value &&
             std::memcmp(group.mgid, mgid.bytes.data(), sizeof group.mgid) == 0) {
             return &group;
@@ -53,24 +53,24 @@ McastGroup* McastTable::find(const Gid& mgid, Lid mlid) const {
     return nullptr;
 }
 
-McastGroup* McastTable::find_unused() const {
+shm::McastGroup* McastTable::find_unused() const {
     const auto unused = std::ranges::find_if(
-        owners_, [](const std::vector<Owner>& owners) { return owners.empty(); });
+        owners_, [](const std::vector<shm::Owner>& owners) { return owners.empty(); });
     return unused == owners_.end() ? nullptr : arena_.mcast + (unused - owners_.begin());
 }
 
-std::vector<Owner>& McastTable::owners_of(const McastGroup& group) {
+std::vector<shm::Owner>& McastTable::owners_of(const shm::McastGroup& group) {
     return owners_[static_cast<std::size_t>(&group - arena_.mcast)];
 }
 
-void McastTable::insert(McastGroup& group, Owner owner, Qpn qpn) {
+void McastTable::insert(shm::McastGroup& group, shm::Owner owner, Qpn qpn) {
     store(group.qpns[group.members], qpn.value);
     store(group.members, static_cast<std::uint16_t>(group.members + 1));
     owners_of(group).push_back(owner);
 }
 
-void McastTable::erase(McastGroup& group, std::size_t member) {
-    std::vector<Owner>& owners = owners_of(group);
+void McastTable::erase(shm::McastGroup& group, std::size_t member) {
+    std::vector<shm::Owner>& owners = owners_of(group);
     const std::size_t last = group.members - std::size_t{1};
     const GroupWrite write(arena_, group);
     store(group.qpns[member], group.qpns[last]);
@@ -79,11 +79,11 @@ void McastTable::erase(McastGroup& group, std::size_t member) {
     owners.pop_back();
 }
 
-int McastTable::attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
+int McastTable::attach(shm::Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
     if (!mgid.is_multicast()) {
         return EINVAL;
     }
-    McastGroup* group = find(mgid, mlid);
+    shm::McastGroup* group = find(mgid, mlid);
     if (group == nullptr) {
         group = find_unused();
         if (group == nullptr) {
@@ -101,7 +101,7 @@ int McastTable::attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
     if (std::ranges::find(members, qpn.value) != members.end()) {
         return 0;
     }
-    if (group->members == kMcastMembersMax) {
+    if (group->members == shm::kMcastMembersMax) {
         return ENOMEM;
     }
     const GroupWrite write(arena_, *group);
@@ -109,12 +109,12 @@ int McastTable::attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
     return 0;
 }
 
-int McastTable::detach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
-    McastGroup* const group = find(mgid, mlid);
+int McastTable::detach(shm::Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
+    shm::McastGroup* const group = find(mgid, mlid);
     if (group == nullptr) {
         return EINVAL;
     }
-    const std::vector<Owner>& owners = owners_of(*group);
+    const std::vector<shm::Owner>& owners = owners_of(*group);
     for (std::size_t i = 0; i < group->members; ++i) {
         if (group->qpns[i] == qpn.value && owners[i] == owner) {
             erase(*group, i);
@@ -124,8 +124,8 @@ int McastTable::detach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
     return EINVAL;
 }
 
-void McastTable::drop_owner(Owner owner) {
-    for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
+void McastTable::drop_owner(shm::Owner owner) {
+    for (std::uint32_t g = 0; g < shm::kMcastGroupsMax; ++g) {
         for (std::size_t i = owners_[g].size(); i-- > 0;) {
             if (owners_[g][i] == owner) {
                 erase(arena_.mcast[g], i);
@@ -134,4 +134,4 @@ void McastTable::drop_owner(Owner owner) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

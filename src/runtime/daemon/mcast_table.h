@@ -11,31 +11,31 @@
 #include "core/base/ids.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class McastTable {
   public:
-    explicit McastTable(const Arena& arena);
+    explicit McastTable(const shm::Arena& arena);
 
     /// Attaches a queue pair to a group. Returns 0 or an errno value; 0, with nothing changed, if
     /// the queue pair is attached already, as in the kernel's uverbs.
-    int attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid);
+    int attach(shm::Owner owner, Qpn qpn, const Gid& mgid, Lid mlid);
     /// Detaches a queue pair from a group. Returns 0, or EINVAL if this process has not attached
     /// it.
-    int detach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid);
+    int detach(shm::Owner owner, Qpn qpn, const Gid& mgid, Lid mlid);
 
     /// Removes every member that this process attached.
-    void drop_owner(Owner owner);
+    void drop_owner(shm::Owner owner);
 
   private:
-    McastGroup* find(const Gid& mgid, Lid mlid) const;
-    McastGroup* find_unused() const;
-    void insert(McastGroup& group, Owner owner, Qpn qpn);
-    void erase(McastGroup& group, std::size_t member);
-    std::vector<Owner>& owners_of(const McastGroup& group);
+    shm::McastGroup* find(const Gid& mgid, Lid mlid) const;
+    shm::McastGroup* find_unused() const;
+    void insert(shm::McastGroup& group, shm::Owner owner, Qpn qpn);
+    void erase(shm::McastGroup& group, std::size_t member);
+    std::vector<shm::Owner>& owners_of(const shm::McastGroup& group);
 
-    const Arena& arena_;
-    std::vector<std::vector<Owner>> owners_;  ///< For each group, the owners of its qpns.
+    const shm::Arena& arena_;
+    std::vector<std::vector<shm::Owner>> owners_;  ///< For each group, the owners of its qpns.
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <utility>
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -17,8 +17,8 @@ std::int64_t wall_us() {
     return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
 }
 
-request::NoticeKind kind_of(sm::ManagerEvent::Kind kind) {
-    using enum request::NoticeKind;
+shm::request::NoticeKind kind_of(sm::ManagerEvent::Kind kind) {
+    using enum shm::request::NoticeKind;
     switch (kind) {
         case sm::ManagerEvent::kSubnetUp:
             return kSweep;
@@ -79,21 +79,21 @@ void NoticeLog::add(const sm::ManagerEvent& event, const sm::Manager& manager) {
                          .lid = event.notice.issuer_lid,
                          .guid = guid,
                          .time_us = wall_us()},
-                        text_of(event, manager).substr(0, request::kNoticeTextMax)});
+                        text_of(event, manager).substr(0, shm::request::kNoticeTextMax)});
     if (entries_.size() > kKept) {
         entries_.pop_front();
         ++first_;
     }
 }
 
-request::Notices::Reply NoticeLog::reply_from(std::uint64_t number) const {
-    request::Notices::Reply reply;
+shm::request::Notices::Reply NoticeLog::reply_from(std::uint64_t number) const {
+    shm::request::Notices::Reply reply;
     const std::uint64_t end = first_ + entries_.size();
     // A number that an earlier daemon gave may be beyond the end.
     std::uint64_t next = number > end ? end : std::max(number, first_);
-    while (next < end && reply.count < request::kNoticesPerReply) {
+    while (next < end && reply.count < shm::request::kNoticesPerReply) {
         const Entry& entry = entries_[next - first_];
-        request::Notice& notice = reply.notices[reply.count++];
+        shm::request::Notice& notice = reply.notices[reply.count++];
         notice = entry.notice;
         notice.text = entry.text;
         ++next;
@@ -102,4 +102,4 @@ request::Notices::Reply NoticeLog::reply_from(std::uint64_t number) const {
     return reply;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -11,7 +11,7 @@
 #include "core/sm/manager.h"
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class NoticeLog {
   public:
@@ -19,15 +19,15 @@ class NoticeLog {
 
     void add(const sm::ManagerEvent& event, const sm::Manager& manager);
     /// Returns the first notices from this number on. Their texts are views into the log.
-    request::Notices::Reply reply_from(std::uint64_t number) const;
+    shm::request::Notices::Reply reply_from(std::uint64_t number) const;
 
   private:
     struct Entry {
-        request::Notice notice;
+        shm::request::Notice notice;
         std::string text;
     };
     std::deque<Entry> entries_;
     std::uint64_t first_ = 1;  ///< Number of the oldest notice that is kept.
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -35,7 +35,7 @@ class Numbered {
 
 class LaneCollector {
   public:
-    explicit LaneCollector(RouteFile& file) : file_(file), number_(file.rows) {}
+    explicit LaneCollector(shm::RouteFile& file) : file_(file), number_(file.rows) {}
 
     void add(const agent::Node& node) {
         const auto ports = static_cast<std::uint32_t>(node.port_count() + 1);
@@ -72,11 +72,11 @@ class LaneCollector {
         return row > kRowsMax ? std::uint16_t{0} : static_cast<std::uint16_t>(row);
     }
 
-    RouteFile& file_;
+    shm::RouteFile& file_;
     Numbered<SlToVl::Row> number_;
 };
 
-void collect_multicast(const agent::Node& node, std::uint32_t sw, RouteFile& file) {
+void collect_multicast(const agent::Node& node, std::uint32_t sw, shm::RouteFile& file) {
     const auto mft = node.mft();
     for (std::size_t i = 0; i < mft.size(); ++i) {
         if (std::ranges::any_of(mft[i], [](std::uint16_t mask) { return mask != 0; })) {
@@ -114,9 +114,9 @@ SlMap collect_sls(const agent::Mesh& mesh, std::span<const agent::NodeId> switch
 
 }  // namespace
 
-RouteFile collect_routes(const agent::Mesh& mesh, std::span<const agent::NodeId> switches,
-                         const sm::Manager* manager) {
-    RouteFile file;
+shm::RouteFile collect_routes(const agent::Mesh& mesh, std::span<const agent::NodeId> switches,
+                              const sm::Manager* manager) {
+    shm::RouteFile file;
     LaneCollector lanes(file);
     for (std::uint32_t i = 0; i < switches.size(); ++i) {
         const agent::Node& node = mesh.node(switches[i]);
@@ -131,4 +131,4 @@ RouteFile collect_routes(const agent::Mesh& mesh, std::span<const agent::NodeId>
     return file;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

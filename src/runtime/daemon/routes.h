@@ -7,11 +7,11 @@
 #include "core/sm/manager.h"
 #include "runtime/shm/route_file.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 /// Collects the tables of the switches for a RouteFile, which takes milliseconds. The client that
 /// asked for them evaluates them (view/routes.h).
-RouteFile collect_routes(const agent::Mesh& mesh, std::span<const agent::NodeId> switches,
-                         const sm::Manager* manager);
+shm::RouteFile collect_routes(const agent::Mesh& mesh, std::span<const agent::NodeId> switches,
+                              const sm::Manager* manager);
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -15,7 +15,7 @@
 #include "runtime/daemon/log.h"
 #include "runtime/shm/clock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -100,11 +100,11 @@ void Supervisor::run(std::uint64_t now_ns) {
 void Supervisor::note(std::size_t index, int status, std::uint64_t now_ns) {
     Health& health = health_[index];
     if (WIFSTOPPED(status)) {
-        health.state = request::HelperState::kStopped;
+        health.state = shm::request::HelperState::kStopped;
         log_warning("the {} (pid {}) was stopped by signal {}; programs that need it wait",
                     health.name, health.pid, WSTOPSIG(status));
     } else if (WIFCONTINUED(status)) {
-        health.state = request::HelperState::kRuns;
+        health.state = shm::request::HelperState::kRuns;
         log_warning("the {} (pid {}) goes on", health.name, health.pid);
     } else {
         note_end(index, reason_of(status), now_ns);
@@ -112,7 +112,7 @@ void Supervisor::note(std::size_t index, int status, std::uint64_t now_ns) {
 }
 
 void Supervisor::ask(std::uint64_t now_ns) {
-    using enum request::HelperState;
+    using enum shm::request::HelperState;
     for (std::size_t i = 0; i < helpers_.size(); ++i) {
         Helper& helper = helpers_[i];
         Health& health = health_[i];
@@ -150,7 +150,7 @@ void Supervisor::note_end(std::size_t index, const std::string& reason, std::uin
               helper.delay_ns == 0 ? "at once"
                                    : fmt::format("in {} ms", helper.delay_ns * 1000 / kSecondNs));
     helper.silent_ns = 0;
-    health.state = request::HelperState::kEnded;
+    health.state = shm::request::HelperState::kEnded;
     health.pid = 0;
     health.last_end = std::time(nullptr);
     health.reason = reason;
@@ -169,7 +169,7 @@ void Supervisor::start_again(std::size_t index, std::uint64_t now_ns) {
         return;
     }
     helper.due_ns = UINT64_MAX;
-    health.state = request::HelperState::kRuns;
+    health.state = shm::request::HelperState::kRuns;
     health.pid = *pid;
     ++health.restarts;
     log_warning("the {} was restarted and has pid {}; restarts so far: {}", health.name, health.pid,
@@ -198,4 +198,4 @@ void Supervisor::end_all() {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -19,7 +19,7 @@
 
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 /// How one helper process is started and watched.
 struct HelperPlan {
@@ -56,7 +56,7 @@ class Supervisor {
     /// The state of a helper.
     struct Health {
         std::string name;
-        request::HelperState state = request::HelperState::kRuns;
+        shm::request::HelperState state = shm::request::HelperState::kRuns;
         pid_t pid = 0;  ///< 0: it waits to be started again.
         std::uint32_t restarts = 0;
         std::time_t last_end = 0;  ///< 0: it has not ended yet.
@@ -83,4 +83,4 @@ class Supervisor {
     int signal_fd_ = -1;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

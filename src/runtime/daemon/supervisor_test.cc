@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
@@ -71,7 +71,7 @@ TEST_F(SupervisorTest, HelperThatWasKilledAfterALongLifeStartsAtOnce) {
 }
 
 TEST_F(SupervisorTest, HelperThatIsStoppedIsNotTakenForDead) {
-    using enum request::HelperState;
+    using enum shm::request::HelperState;
     kill_helper(SIGSTOP);
     EXPECT_EQ(health().state, kStopped);
     EXPECT_EQ(ends_, 0);
@@ -87,7 +87,7 @@ TEST_F(SupervisorTest, HelperThatIsStoppedIsNotTakenForDead) {
 }
 
 TEST_F(SupervisorTest, HelperThatDoesNotAnswerForASecondIsSilent) {
-    using enum request::HelperState;
+    using enum shm::request::HelperState;
     supervisor_.ask(now_ns_);
     EXPECT_EQ(health().state, kRuns);
     answers_ = false;
@@ -133,4 +133,4 @@ TEST_F(SupervisorTest, EndOfAllLeavesNobody) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -15,7 +15,7 @@
 
 #include "core/base/check.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -161,4 +161,4 @@ std::uint64_t TrunkSocket::run(std::uint64_t now_ns) {
     return session_.next_timeout_ns();
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -15,7 +15,7 @@
 #include "core/trunk/session.h"
 #include "spec/trunk_plan.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class TrunkSocket {
   public:
@@ -53,4 +53,4 @@ class TrunkSocket {
     std::unique_ptr<Inbox> inbox_;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

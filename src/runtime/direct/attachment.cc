@@ -13,7 +13,7 @@
 #include "runtime/shm/grace.h"
 #include "runtime/shm/thread.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -25,39 +25,39 @@ std::uint64_t pid_namespace() {
 }  // namespace
 
 bool Attachment::join(const char* dir, const char* hosts) {
-    if (dir == nullptr || hosts == nullptr || *dir == '\0' || std::strlen(hosts) >= kTextMax) {
+    if (dir == nullptr || hosts == nullptr || *dir == '\0' || std::strlen(hosts) >= shm::kTextMax) {
         errno = ENODEV;
         return false;
     }
-    socket_ = rpc_connect(dir);
+    socket_ = shm::rpc_connect(dir);
     if (socket_ < 0) {
         return false;
     }
-    Message message;
-    request::Attach::Reply reply;
-    int error = rpc_ask(socket_, request::Attach{.hosts = hosts}, message, reply);
+    shm::Message message;
+    shm::request::Attach::Reply reply;
+    int error = rpc_ask(socket_, shm::request::Attach{.hosts = hosts}, message, reply);
     if (error == 0) {
-        arena = arena_map(reply.file, true);
+        arena = shm::arena_map(reply.file, true);
         error = arena.base == nullptr ? errno : 0;
     }
-    if (error != 0 || reply.owner == 0 || reply.owner > kProcsMax) {
+    if (error != 0 || reply.owner == 0 || reply.owner > shm::kProcsMax) {
         close(socket_);
         errno = error != 0 ? error : EPROTO;
         return false;
     }
-    owner = static_cast<Owner>(reply.owner);
+    owner = static_cast<shm::Owner>(reply.owner);
     arena.self = owner;
     slot = &arena.proc(owner);
-    lock_word = live::lock_word(arena, owner);
+    lock_word = shm::lock_word(arena, owner);
     slot->page_swaps.store(0);  // The slot's last process may have died while it was odd.
     fabric_dir = dir;
     process_dir = process_directory(fabric_dir, arena, owner);
     directory_ = open(process_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     flock(directory_, LOCK_SH);
-    devices.resize(kDevicesPerProc);
+    devices.resize(shm::kDevicesPerProc);
     devices.resize(list_devices(arena, hosts, devices));
     channels.init(fabric_dir, &arena);
-    hazard_fence = !grace_register();
+    hazard_fence = !shm::grace_register();
     return true;
 }
 
@@ -69,7 +69,7 @@ bool Attachment::go_live() {
     if (!hold_life_lock(arena, owner)) {
         return false;
     }
-    slot->state.store(ProcState::kLive, std::memory_order_release);
+    slot->state.store(shm::ProcState::kLive, std::memory_order_release);
     return true;
 }
 
@@ -87,21 +87,21 @@ void Attachment::ring_mappers() const {
     arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
     for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         if (arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
-            ring(static_cast<Owner>(p + 1));
+            ring(static_cast<shm::Owner>(p + 1));
         }
     }
 }
 
-void Attachment::ring(Owner target) const {
-    if (target == 0 || target > kProcsMax) {
+void Attachment::ring(shm::Owner target) const {
+    if (target == 0 || target > shm::kProcsMax) {
         return;
     }
-    ProcSlot& other = arena.proc(target);
-    other.attention.fetch_or(kAttentionPeer, std::memory_order_release);
+    shm::ProcSlot& other = arena.proc(target);
+    other.attention.fetch_or(shm::kAttentionPeer, std::memory_order_release);
     other.doorbell.fetch_add(1, std::memory_order_seq_cst);
     if (other.helper_sleeping.load(std::memory_order_seq_cst) != 0) {
-        futex_wake(other.doorbell);
+        shm::futex_wake(other.doorbell);
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -19,19 +19,20 @@
 #include "runtime/shm/rpc.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Attachment {
   public:
-    Arena arena;
-    Owner owner = 0;
-    LockWord lock_word = 0;  ///< What this process writes into a lock of the arena that it holds.
-    ProcSlot* slot = nullptr;
+    shm::Arena arena;
+    shm::Owner owner = 0;
+    shm::LockWord lock_word =
+        0;  ///< What this process writes into a lock of the arena that it holds.
+    shm::ProcSlot* slot = nullptr;
     bool hazard_fence = false;  ///< Hazards need a fence, since the kernel lacks membarrier.
     std::string fabric_dir;
     std::string process_dir;
-    std::vector<DeviceEntry> devices;
-    ChannelWriter channels;
+    std::vector<shm::DeviceEntry> devices;
+    shm::ChannelWriter channels;
 
     /// Joins the fabric in the directory `dir`, as a program on these virtual hosts (names
     /// separated by commas). Returns false, with errno set, if no fabric is given (ENODEV), if the
@@ -47,13 +48,13 @@ class Attachment {
     template <typename Request>
     int call(const Request& request) const {
         const std::lock_guard guard(socket_mutex_);
-        return socket_ >= 0 && usable() ? rpc_ask(socket_, request) : ENOTCONN;
+        return socket_ >= 0 && usable() ? shm::rpc_ask(socket_, request) : ENOTCONN;
     }
     /// Sends a message that has no reply. It is lost if another thread of this process is talking
     /// to the daemon, or if the daemon is stopped or dead.
     template <typename Request>
     void tell(const Request& request) const {
-        Message message;
+        shm::Message message;
         const std::unique_lock guard(socket_mutex_, std::try_to_lock);
         if (guard && socket_ >= 0 && usable() && to_message(request, message)) {
             rpc_tell(socket_, message);
@@ -61,7 +62,7 @@ class Attachment {
     }
 
     /// Tells another process that something awaits it (Progress::run), and wakes its helper thread.
-    void ring(Owner target) const;
+    void ring(shm::Owner target) const;
     /// Rings every process that has mapped memory of a peer, because a region that peers map is
     /// gone: those processes give up stale mappings.
     void ring_mappers() const;
@@ -74,4 +75,4 @@ class Attachment {
     std::atomic<bool> inherited_{false};
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

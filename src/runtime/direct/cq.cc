@@ -12,27 +12,27 @@
 #include "runtime/shm/grace.h"
 #include "runtime/shm/hooks.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
-Cqe* ring_of(const Arena& arena, const CqShared& cq) {
-    return arena.at<Cqe>(cq.ring_off);
+shm::Cqe* ring_of(const shm::Arena& arena, const shm::CqShared& cq) {
+    return arena.at<shm::Cqe>(cq.ring_off);
 }
 
-void lock_producer(const Attachment& self, CqShared& cq) {
+void lock_producer(const Attachment& self, shm::CqShared& cq) {
     cq_lock(self.arena, cq, self.lock_word, 0);
 }
 
 // Atomic, because a thread that arms the queue reads entries that another thread may be polling.
-bool is_solicited(const Cqe& e) {
+bool is_solicited(const shm::Cqe& e) {
     return __atomic_load_n(&e.solicited, __ATOMIC_RELAXED) != 0;
 }
-void set_solicited(Cqe& e, bool solicited) {
+void set_solicited(shm::Cqe& e, bool solicited) {
     __atomic_store_n(&e.solicited, solicited ? 1 : 0, __ATOMIC_RELAXED);
 }
 
-void fill(Cqe& slot, const Cqe& entry) {
+void fill(shm::Cqe& slot, const shm::Cqe& entry) {
     slot.wr_id = entry.wr_id;
     slot.timestamp_ns = entry.timestamp_ns;
     slot.byte_len = entry.byte_len;
@@ -55,33 +55,33 @@ void fill(Cqe& slot, const Cqe& entry) {
 /// Marks a queue as overflowed and stops the queue pair whose completion is lost. The queue's
 /// owner, which is rung, then flushes that queue pair and stops the queue's other queue pairs too
 /// (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic error).
-void overflow(const Attachment& self, CqShared& cq, std::uint32_t qpn) {
+void overflow(const Attachment& self, shm::CqShared& cq, std::uint32_t qpn) {
     if (cq.overflowed.exchange(1) == 0) {
         self.channels.signal(cq.owner, cq.async_channel,
-                             {cq.cookie, static_cast<std::uint32_t>(AsyncKind::kCqErr), 0});
+                             {cq.cookie, static_cast<std::uint32_t>(hca::AsyncKind::kCqErr), 0});
     }
-    QpShared& qp = self.arena.qps[qp_index(qpn)];
-    QpState state = qp.state.load(std::memory_order_relaxed);
-    if (qp.qpn == qpn && state != QpState::kReset && state != QpState::kErr) {
+    shm::QpShared& qp = self.arena.qps[qp_index(qpn)];
+    hca::QpState state = qp.state.load(std::memory_order_relaxed);
+    if (qp.qpn == qpn && state != hca::QpState::kReset && state != hca::QpState::kErr) {
         qp.rx.store(0, std::memory_order_release);
-        qp.state.compare_exchange_strong(state, QpState::kErr);
+        qp.state.compare_exchange_strong(state, hca::QpState::kErr);
     }
     self.ring(cq.owner);
 }
 
 /// Raises the event of an armed queue. Returns false if another thread raises that event, or if the
 /// channel has no room for it (the queue then stays armed).
-bool notify(const Attachment& self, CqShared& cq, std::uint32_t armed, std::uint32_t behind = 0,
-            std::uint32_t consumed = 0) {
+bool notify(const Attachment& self, shm::CqShared& cq, std::uint32_t armed,
+            std::uint32_t behind = 0, std::uint32_t consumed = 0) {
     // The queue is disarmed only after the event is written: if this process dies in between, the
     // queue stays claimed, and its owner raises the event (announce_lost).
-    std::uint32_t claimed = with_kind(armed, kArmClaimed);
+    std::uint32_t claimed = with_kind(armed, shm::kArmClaimed);
     if (cq.arm.compare_exchange_strong(armed, claimed)) {
-        park_point(ParkPoint::kCqNotifying);
+        park_point(shm::ParkPoint::kCqNotifying);
         const bool raised =
             self.channels.signal(cq.owner, cq.channel, {cq.cookie, behind, consumed});
         // Has no effect if the queue was armed again meanwhile.
-        cq.arm.compare_exchange_strong(claimed, raised ? with_kind(claimed, kArmNone) : armed);
+        cq.arm.compare_exchange_strong(claimed, raised ? with_kind(claimed, shm::kArmNone) : armed);
         return raised;
     }
     return false;
@@ -89,12 +89,12 @@ bool notify(const Attachment& self, CqShared& cq, std::uint32_t armed, std::uint
 
 }  // namespace
 
-bool cq_push(const Attachment& self, CqShared& cq, const Cqe& entry, bool solicited,
+bool cq_push(const Attachment& self, shm::CqShared& cq, const shm::Cqe& entry, bool solicited,
              const Completing& completing) {
     lock_producer(self, cq);
     if (completing.ring != nullptr &&
         completing.ring->head.load(std::memory_order_relaxed) != completing.index) [[unlikely]] {
-        shm_unlock(cq.lock);
+        shm::shm_unlock(cq.lock);
         return false;
     }
     const std::uint32_t at = cq.produced;
@@ -104,37 +104,37 @@ bool cq_push(const Attachment& self, CqShared& cq, const Cqe& entry, bool solici
             if (completing.ring != nullptr) {
                 completing.ring->head.store(completing.index + 1, std::memory_order_release);
             }
-            shm_unlock(cq.lock);
+            shm::shm_unlock(cq.lock);
             overflow(self, cq, entry.qpn);
             return true;
         }
     }
-    Cqe& slot = ring_of(self.arena, cq)[at & cq.mask];
+    shm::Cqe& slot = ring_of(self.arena, cq)[at & cq.mask];
     fill(slot, entry);
     set_solicited(slot, solicited);
     if (cq.timestamps != 0) {
-        slot.timestamp_ns = monotonic_ns();
+        slot.timestamp_ns = shm::monotonic_ns();
     }
     if (completing.record != nullptr) {
         completing.record->cq_at = at;
         completing.record->cq.store(cq.index + 1, std::memory_order_release);
     }
-    park_point(ParkPoint::kCqBeforePublish);
+    park_point(shm::ParkPoint::kCqBeforePublish);
     slot.publish(at + 1);
-    park_point(ParkPoint::kCqAfterPublish);
+    park_point(shm::ParkPoint::kCqAfterPublish);
     if (completing.ring != nullptr) {
         completing.ring->head.store(completing.index + 1, std::memory_order_release);
     }
-    park_point(ParkPoint::kSendAfterCompletion);
+    park_point(shm::ParkPoint::kSendAfterCompletion);
     cq.produced = at + 1;
     // The unlock is a full barrier: either this thread sees that the queue is armed, or the owner's
     // poll after arming sees the entry.
-    shm_unlock(cq.lock);
-    park_point(ParkPoint::kCqBeforeNotify);
+    shm::shm_unlock(cq.lock);
+    park_point(shm::ParkPoint::kCqBeforeNotify);
     const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
-    const ArmKind kind = arm_kind(armed);
-    if (kind != kArmNone && (kind == kArmAny || (kind == kArmSolicited && solicited)))
-        [[unlikely]] {
+    const shm::ArmKind kind = shm::arm_kind(armed);
+    if (kind != shm::kArmNone &&
+        (kind == shm::kArmAny || (kind == shm::kArmSolicited && solicited))) [[unlikely]] {
         notify(self, cq, armed, at + 1, cq.consumed.load(std::memory_order_relaxed));
     }
     return true;
@@ -149,15 +149,16 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     const std::uint32_t ring = std::bit_ceil(entries + 1);
     const std::uint32_t index = process.cq_table.allocate();
     const std::uint64_t ring_off =
-        index == kNoEntry ? 0 : process.memory.allocate(std::uint64_t{ring} * sizeof(Cqe));
+        index == shm::kNoEntry ? 0
+                               : process.memory.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
     if (ring_off == 0) {
-        if (index != kNoEntry) {
+        if (index != shm::kNoEntry) {
             process.cq_table.release(index);
         }
         errno = ENOMEM;
         return nullptr;
     }
-    CqShared& shared = process.self.arena.cqs[index];
+    shm::CqShared& shared = process.self.arena.cqs[index];
     // A process may have died while it held the lock of the entry's last use.
     while (!shm_lock(process.self.arena, shared.lock, process.self.lock_word).taken) {
     }
@@ -173,10 +174,10 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     shared.cookie = cookie;
     shared.async_channel = async_channel;
     shared.timestamps = timestamps ? 1 : 0;
-    shared.arm.store(kArmNone);
+    shared.arm.store(shm::kArmNone);
     shared.overflowed.store(0);
     shared.consumed.store(0, std::memory_order_release);
-    shm_unlock(shared.lock);
+    shm::shm_unlock(shared.lock);
     auto* cq = new Cq;
     cq->process_ = &process;
     cq->shared_ = &shared;
@@ -197,17 +198,17 @@ Cq::~Cq() {
     if (wait_grace(process_->self.arena, process_->self.owner, nullptr)) {
         lock_producer(process_->self, *shared_);
         shared_->owner = 0;
-        shm_unlock(shared_->lock);
-        process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(Cqe));
+        shm::shm_unlock(shared_->lock);
+        process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(shm::Cqe));
         process_->cq_table.release(index_);
     }
 }
 
-void Cq::retire(const Cqe& e) {
-    QpShared& qp = process_->self.arena.qps[qp_index(e.qpn)];
+void Cq::retire(const shm::Cqe& e) {
+    shm::QpShared& qp = process_->self.arena.qps[qp_index(e.qpn)];
     if (e.is_receive == 0) {
         reinterpret_cast<QpBase*>(qp.cookie)->send_retired(e.wqe_index);
-    } else if (qp.srq == 0 && qp.type != QpType::kXrcRecv) {
+    } else if (qp.srq == 0 && qp.type != hca::QpType::kXrcRecv) {
         reinterpret_cast<QpBase*>(qp.cookie)->receive_retired(e.wqe_index);
     }
 }
@@ -223,17 +224,18 @@ void Cq::arm(bool solicited_only) {
         return;
     }
     // Solicited-only never weakens an earlier request for any completion (IBA vol. 1, 11.4.2.2).
-    const ArmKind kind = solicited_only ? kArmSolicited : kArmAny;
+    const shm::ArmKind kind = solicited_only ? shm::kArmSolicited : shm::kArmAny;
     std::uint32_t seen = shared_->arm.load();
     std::uint32_t armed = seen;
     do {
-        armed =
-            solicited_only && arm_kind(seen) == kArmAny ? seen : with_kind(seen + kArmStep, kind);
+        armed = solicited_only && shm::arm_kind(seen) == shm::kArmAny
+                    ? seen
+                    : with_kind(seen + shm::kArmStep, kind);
     } while (!shared_->arm.compare_exchange_weak(seen, armed));
     // As in cq_push: either the producer sees that the queue is armed, or this thread sees the
     // producer's entry.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!holds(arm_kind(armed) == kArmSolicited)) {
+    if (!holds(shm::arm_kind(armed) == shm::kArmSolicited)) {
         return;
     }
     // One event of this kind is enough until the program takes it: a program that arms again and
@@ -267,14 +269,14 @@ bool Cq::holds(bool solicited_only) {
 
 void Cq::announce_lost() {
     std::uint32_t armed = shared_->arm.load();
-    if (arm_kind(armed) == kArmNone) {
+    if (shm::arm_kind(armed) == shm::kArmNone) {
         return;
     }
     lock_.lock();
-    const bool waiting = arm_kind(armed) == kArmClaimed || peek_locked() != nullptr;
+    const bool waiting = shm::arm_kind(armed) == shm::kArmClaimed || peek_locked() != nullptr;
     lock_.unlock();
     // One event too many does no harm: the program polls and finds nothing.
-    if (waiting && shared_->arm.compare_exchange_strong(armed, with_kind(armed, kArmNone))) {
+    if (waiting && shared_->arm.compare_exchange_strong(armed, with_kind(armed, shm::kArmNone))) {
         process_->self.channels.signal(process_->self.owner, shared_->channel,
                                        {shared_->cookie, 0, 0});
     }
@@ -285,7 +287,7 @@ int Cq::resize(std::uint32_t entries) {
         return EINVAL;
     }
     const std::uint32_t ring = std::bit_ceil(entries + 1);
-    const std::uint64_t off = process_->memory.allocate(std::uint64_t{ring} * sizeof(Cqe));
+    const std::uint64_t off = process_->memory.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
     if (off == 0) {
         return ENOMEM;
     }
@@ -293,13 +295,13 @@ int Cq::resize(std::uint32_t entries) {
     lock_producer(process_->self, *shared_);
     const std::uint32_t outstanding = shared_->produced - consumed_;
     if (outstanding > ring - 1) {
-        shm_unlock(shared_->lock);
+        shm::shm_unlock(shared_->lock);
         lock_.unlock();
-        process_->memory.release(off, std::uint64_t{ring} * sizeof(Cqe));
+        process_->memory.release(off, std::uint64_t{ring} * sizeof(shm::Cqe));
         return EINVAL;
     }
     ring_lock_.lock();
-    Cqe* fresh = process_->self.arena.at<Cqe>(off);
+    shm::Cqe* fresh = process_->self.arena.at<shm::Cqe>(off);
     for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
         fill(fresh[i & (ring - 1)], ring_[i & mask_]);
         fresh[i & (ring - 1)].publish(i + 1);
@@ -312,9 +314,9 @@ int Cq::resize(std::uint32_t entries) {
     ring_ = fresh;
     mask_ = ring - 1;
     ring_lock_.unlock();
-    shm_unlock(shared_->lock);
+    shm::shm_unlock(shared_->lock);
     lock_.unlock();
-    process_->memory.release(old_off, std::uint64_t{old_ring} * sizeof(Cqe));
+    process_->memory.release(old_off, std::uint64_t{old_ring} * sizeof(shm::Cqe));
     return 0;
 }
 
@@ -323,9 +325,9 @@ void Cq::purge(std::uint32_t qpn) {
     lock_producer(process_->self, *shared_);
     ring_lock_.lock();
     std::uint32_t kept = 0;
-    std::vector<Cqe*> keep;
+    std::vector<shm::Cqe*> keep;
     for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
-        Cqe& e = ring_[i & mask_];
+        shm::Cqe& e = ring_[i & mask_];
         if (e.qpn != qpn) {
             keep.push_back(&e);
         }
@@ -335,7 +337,7 @@ void Cq::purge(std::uint32_t qpn) {
         shared_->produced - consumed_ - static_cast<std::uint32_t>(keep.size());
     if (removed != 0) {
         for (auto it = keep.rbegin(); it != keep.rend(); ++it, ++kept) {
-            Cqe& to = ring_[(shared_->produced - 1 - kept) & mask_];
+            shm::Cqe& to = ring_[(shared_->produced - 1 - kept) & mask_];
             if (&to != *it) {
                 fill(to, **it);
             }
@@ -344,7 +346,7 @@ void Cq::purge(std::uint32_t qpn) {
         shared_->consumed.store(consumed_, std::memory_order_release);
     }
     ring_lock_.unlock();
-    shm_unlock(shared_->lock);
+    shm::shm_unlock(shared_->lock);
     lock_.unlock();
 }
 
@@ -353,24 +355,24 @@ std::optional<std::uint32_t> Cq::newest(std::uint32_t qpn, bool receive) {
     lock_.lock();
     lock_producer(process_->self, *shared_);
     for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
-        const Cqe& e = ring_[(i - 1) & mask_];
+        const shm::Cqe& e = ring_[(i - 1) & mask_];
         if (e.qpn == qpn && (e.is_receive != 0) == receive) {
             found = e.wqe_index;
         }
     }
-    shm_unlock(shared_->lock);
+    shm::shm_unlock(shared_->lock);
     lock_.unlock();
     return found;
 }
 
-std::uint32_t Cq::claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled) {
+std::uint32_t Cq::claim_receives(std::uint32_t qpn, shm::RecvRing& ring, std::uint32_t polled) {
     lock_.lock();
     lock_producer(process_->self, *shared_);
     std::uint32_t head = ring.head.load(std::memory_order_acquire);
     // A sender that died between completing a request and taking it off the ring has left it there.
     bool completed = polled == head + 1;
     for (std::uint32_t i = shared_->produced; i != consumed_ && !completed; --i) {
-        const Cqe& e = ring_[(i - 1) & mask_];
+        const shm::Cqe& e = ring_[(i - 1) & mask_];
         if (e.qpn == qpn && e.is_receive != 0) {
             completed = e.wqe_index == head;
             break;
@@ -381,9 +383,9 @@ std::uint32_t Cq::claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_
         ++head;
     }
     ring.head.store(tail, std::memory_order_release);
-    shm_unlock(shared_->lock);
+    shm::shm_unlock(shared_->lock);
     lock_.unlock();
     return head;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

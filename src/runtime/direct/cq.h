@@ -13,7 +13,7 @@
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Attachment;
 class Process;
@@ -23,10 +23,10 @@ inline constexpr std::uint32_t kCqEntriesMax = 1U << 22;
 /// The receive request that a completion ends, so that both happen or neither.
 struct Completing {
     /// The record of the delivery, if several processes take requests from the ring.
-    DeliveryRecord* record = nullptr;
+    shm::DeliveryRecord* record = nullptr;
     /// The ring of a connected queue pair. cq_push() adds nothing unless the ring's head is at
     /// `index`, and moves the head on with the completion.
-    RecvRing* ring = nullptr;
+    shm::RecvRing* ring = nullptr;
     /// The place of the request in `ring`.
     std::uint32_t index = 0;
 };
@@ -34,7 +34,7 @@ struct Completing {
 /// Adds a completion to a queue of any process. `solicited`: it also raises the event of a queue
 /// that is armed for solicited completions only. Returns false, with nothing added, if the request
 /// was flushed meanwhile.
-bool cq_push(const Attachment& self, CqShared& cq, const Cqe& entry, bool solicited,
+bool cq_push(const Attachment& self, shm::CqShared& cq, const shm::Cqe& entry, bool solicited,
              const Completing& completing = {});
 
 class Cq {
@@ -47,7 +47,7 @@ class Cq {
 
     std::uint32_t index() const { return index_; }
     std::uint32_t entries() const { return shared_->entries; }
-    CqShared& shared() { return *shared_; }
+    shm::CqShared& shared() { return *shared_; }
     bool overflowed() const { return shared_->overflowed.load(std::memory_order_relaxed) != 0; }
 
     /// Takes up to `max` completions and calls fn(const Cqe&) for each. Returns their number.
@@ -63,11 +63,11 @@ class Cq {
     // the lock between calls.
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
-    const Cqe* peek_locked() const {
-        const Cqe& e = ring_[consumed_ & mask_];
+    const shm::Cqe* peek_locked() const {
+        const shm::Cqe& e = ring_[consumed_ & mask_];
         return e.load_seq() == consumed_ + 1 ? &e : nullptr;
     }
-    void advance_locked(const Cqe& e) {
+    void advance_locked(const shm::Cqe& e) {
         retire(e);
         ++consumed_;
         shared_->consumed.store(consumed_, std::memory_order_release);
@@ -96,7 +96,7 @@ class Cq {
     /// Takes all requests off the receive ring of a queue pair that stops, so that no sender
     /// completes one of them any more. Returns the index of the first request that has no
     /// completion. `polled` is the index after that of the newest completion that was polled.
-    std::uint32_t claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled);
+    std::uint32_t claim_receives(std::uint32_t qpn, shm::RecvRing& ring, std::uint32_t polled);
 
   private:
     Cq() = default;
@@ -105,7 +105,7 @@ class Cq {
     int poll_locked(int max, Fn& fn) {
         int n = 0;
         for (; n < max; ++n) {
-            const Cqe* e = peek_locked();
+            const shm::Cqe* e = peek_locked();
             if (e == nullptr) {
                 break;
             }
@@ -124,20 +124,20 @@ class Cq {
     bool holds(bool solicited_only);
     /// Gives the request's slot back to its queue pair: slots are in use until their completion is
     /// polled.
-    void retire(const Cqe& e);
+    void retire(const shm::Cqe& e);
 
-    SpinLock lock_;
-    SpinLock ring_lock_;  ///< Held to move entries, and to search them without polling.
+    shm::SpinLock lock_;
+    shm::SpinLock ring_lock_;  ///< Held to move entries, and to search them without polling.
     std::atomic<bool> announced_{false};  ///< The program has not taken the event of arm() yet.
     /// What the last event that the program has taken told it: in the upper half, how many entries
     /// were consumed then; in the lower half, the index after the entry that raised the event.
     std::atomic<std::uint64_t> told_{0};
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;
-    Cqe* ring_ = nullptr;
-    CqShared* shared_ = nullptr;
+    shm::Cqe* ring_ = nullptr;
+    shm::CqShared* shared_ = nullptr;
     Process* process_ = nullptr;
     std::uint32_t index_ = 0;
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

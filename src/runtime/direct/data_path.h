@@ -16,7 +16,7 @@
 #include "runtime/direct/qp_packet.h"
 #include "runtime/shm/packet_queue.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 template <typename Path>
 concept DataPathKind = QpKind<typename Path::QueuePair> &&
@@ -44,8 +44,8 @@ static_assert(DataPathKind<PacketPath>);
 
 /// Calls fn(path) with the data path of a fabric, and returns what that returns.
 template <typename Fn>
-decltype(auto) with_data_path(const Arena& arena, Fn&& fn) {
+decltype(auto) with_data_path(const shm::Arena& arena, Fn&& fn) {
     return is_packet_path(arena) ? fn(PacketPath{}) : fn(DirectPath{});
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

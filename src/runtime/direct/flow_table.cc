@@ -6,22 +6,22 @@
 #include "runtime/shm/counters.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
 constexpr std::uint32_t kFlowsFirst = 4;
 
-FlowTable* table_of(const Arena& arena, const QpShared& qp) {
-    return arena.at<FlowTable>(qp.flows_off.load(std::memory_order_relaxed));
+shm::FlowTable* table_of(const shm::Arena& arena, const shm::QpShared& qp) {
+    return arena.at<shm::FlowTable>(qp.flows_off.load(std::memory_order_relaxed));
 }
 
 /// Returns the entry of this LID, or the free entry where it belongs. The table is never full.
-Flow& slot_of(FlowTable& table, std::uint32_t dlid) {
+shm::Flow& slot_of(shm::FlowTable& table, std::uint32_t dlid) {
     const std::uint32_t mask = table.capacity.load(std::memory_order_relaxed) - 1;
     // LIDs are dense, so their low bits are a good hash.
     for (std::uint32_t i = dlid;; ++i) {
-        Flow& flow = table.flows()[i & mask];
+        shm::Flow& flow = table.flows()[i & mask];
         const std::uint32_t found = flow.dlid.load(std::memory_order_relaxed);
         if (found == dlid || found == 0) {
             return flow;
@@ -30,7 +30,7 @@ Flow& slot_of(FlowTable& table, std::uint32_t dlid) {
 }
 
 /// Fills an entry. The LID is stored last, because readers take an entry as valid once it has one.
-void open_flow(Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4]) {
+void open_flow(shm::Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4]) {
     flow.packets.store(counts[0], std::memory_order_relaxed);
     flow.words.store(counts[1], std::memory_order_relaxed);
     flow.settled[0].store(counts[2], std::memory_order_relaxed);
@@ -40,15 +40,15 @@ void open_flow(Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4])
 
 /// Replaces the table by a larger one, with one store. The caller holds count_lock, so that nobody
 /// settles counts in the old table meanwhile. Returns false if the arena is full.
-bool grow(Process& process, QpShared& qp, std::uint32_t capacity) {
-    SOFTIB_CHECK(capacity <= kFlowsMax);
-    const std::uint64_t off = process.memory.allocate(FlowTable::bytes(capacity));
+bool grow(Process& process, shm::QpShared& qp, std::uint32_t capacity) {
+    SOFTIB_CHECK(capacity <= shm::kFlowsMax);
+    const std::uint64_t off = process.memory.allocate(shm::FlowTable::bytes(capacity));
     if (off == 0) {
         return false;
     }
-    auto& table = *process.self.arena.at<FlowTable>(off);
+    auto& table = *process.self.arena.at<shm::FlowTable>(off);
     table.capacity.store(capacity, std::memory_order_relaxed);
-    for_each_flow_of_table(process.self.arena, qp, [&](const Flow& flow) {
+    for_each_flow_of_table(process.self.arena, qp, [&](const shm::Flow& flow) {
         const std::uint32_t dlid = flow.dlid.load(std::memory_order_relaxed);
         open_flow(slot_of(table, dlid), dlid,
                   {flow.packets.load(std::memory_order_relaxed),
@@ -63,15 +63,16 @@ bool grow(Process& process, QpShared& qp, std::uint32_t capacity) {
 
 /// Settles what the flows have counted and empties the table, because the arena has no room for a
 /// larger one.
-void empty(const Arena& arena, QpShared& qp) {
+void empty(const shm::Arena& arena, shm::QpShared& qp) {
     settle_flows_locked(arena, qp);
-    for_each_flow(arena, qp, [](Flow& flow) { flow.dlid.store(0, std::memory_order_release); });
+    for_each_flow(arena, qp,
+                  [](shm::Flow& flow) { flow.dlid.store(0, std::memory_order_release); });
     if (qp.flows_off.load(std::memory_order_relaxed) != 0) {
         table_of(arena, qp)->used = 0;
     }
 }
 
-void make_room(Process& process, QpShared& qp) {
+void make_room(Process& process, shm::QpShared& qp) {
     const std::uint64_t off = qp.flows_off.load(std::memory_order_relaxed);
     const std::uint32_t capacity =
         off == 0 ? 0 : table_of(process.self.arena, qp)->capacity.load(std::memory_order_relaxed);
@@ -80,28 +81,28 @@ void make_room(Process& process, QpShared& qp) {
     if (!grown) {
         empty(process.self.arena, qp);
     }
-    shm_unlock(qp.count_lock);
+    shm::shm_unlock(qp.count_lock);
     if (grown && off != 0) {
-        process.memory.release(off, FlowTable::bytes(capacity));
+        process.memory.release(off, shm::FlowTable::bytes(capacity));
     }
 }
 
 }  // namespace
 
-void flows_free(Process& process, QpShared& qp) {
+void flows_free(Process& process, shm::QpShared& qp) {
     static_cast<void>(shm_lock(process.self.arena, qp.count_lock, process.self.lock_word));
     qp.has_flows.store(0, std::memory_order_relaxed);
     qp.first_flow.dlid.store(0, std::memory_order_relaxed);
     const std::uint64_t off = qp.flows_off.exchange(0, std::memory_order_acq_rel);
-    shm_unlock(qp.count_lock);
+    shm::shm_unlock(qp.count_lock);
     if (off != 0) {
         const std::uint32_t capacity =
-            process.self.arena.at<FlowTable>(off)->capacity.load(std::memory_order_relaxed);
-        process.memory.release(off, FlowTable::bytes(capacity));
+            process.self.arena.at<shm::FlowTable>(off)->capacity.load(std::memory_order_relaxed);
+        process.memory.release(off, shm::FlowTable::bytes(capacity));
     }
 }
 
-Flow& flow_to(Process& process, QpShared& qp, Lid dlid) {
+shm::Flow& flow_to(Process& process, shm::QpShared& qp, Lid dlid) {
     const auto is_first = [&] {
         const std::uint32_t first = qp.first_flow.dlid.load(std::memory_order_relaxed);
         if (first == 0) {
@@ -114,8 +115,8 @@ Flow& flow_to(Process& process, QpShared& qp, Lid dlid) {
         return qp.first_flow;
     }
     if (qp.flows_off.load(std::memory_order_relaxed) != 0) {
-        FlowTable& table = *table_of(process.self.arena, qp);
-        Flow& flow = slot_of(table, dlid.value);
+        shm::FlowTable& table = *table_of(process.self.arena, qp);
+        shm::Flow& flow = slot_of(table, dlid.value);
         if (flow.dlid.load(std::memory_order_relaxed) == dlid.value) {
             return flow;
         }
@@ -129,4 +130,4 @@ Flow& flow_to(Process& process, QpShared& qp, Lid dlid) {
     return flow_to(process, qp, dlid);
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

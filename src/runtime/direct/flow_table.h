@@ -6,15 +6,15 @@
 
 #include "runtime/shm/flows.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Process;
 
 /// Frees all flows of a queue pair. The caller has settled what they counted.
-void flows_free(Process& process, QpShared& qp);
+void flows_free(Process& process, shm::QpShared& qp);
 
 /// Returns the flow to this LID, and makes it if there is none. The reference is valid until the
 /// next call.
-Flow& flow_to(Process& process, QpShared& qp, Lid dlid);
+shm::Flow& flow_to(Process& process, shm::QpShared& qp, Lid dlid);
 
-}  // namespace softib::live
+}  // namespace softib::direct

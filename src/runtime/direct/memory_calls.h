@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace softib::live {
+namespace softib::direct {
 
 using Madvise = int(void* at, std::size_t length, int advice);
 using Mremap = void*(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to);
@@ -46,4 +46,4 @@ inline constexpr char kOpenIoGate[] = "softib_fs_open_io_gate";
 using UsesAsyncIo = bool();
 inline constexpr char kUsesAsyncIo[] = "softib_fs_uses_async_io";
 
-}  // namespace softib::live
+}  // namespace softib::direct

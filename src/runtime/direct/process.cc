@@ -15,7 +15,7 @@
 #include "runtime/shm/grace.h"
 #include "runtime/shm/thread.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -79,7 +79,8 @@ void Process::size_copy_team() {
     }
     std::uint32_t processes = 0;
     for (std::uint32_t p = 0; p < procs_used(self.arena); ++p) {
-        processes += self.arena.procs[p].state.load(std::memory_order_relaxed) == ProcState::kLive;
+        processes +=
+            self.arena.procs[p].state.load(std::memory_order_relaxed) == shm::ProcState::kLive;
     }
     const auto count = static_cast<std::uint32_t>(CPU_COUNT(&cores));
     copy_team.set_helpers(CopyTeam::helpers_for(count, processes));
@@ -109,12 +110,12 @@ bool Process::join(const char* dir, const char* hosts) {
     if (!self.join(dir, hosts)) {
         return false;
     }
-    const Arena& arena = self.arena;
+    const shm::Arena& arena = self.arena;
     shared_mappings.emplace(shared_mapper, arena, self.slot->peer_mappings);
-    qp_table.init(arena.qp_batches, kQpsMax, self.owner);
-    mr_table.init(arena.mr_batches, kMrsMax, self.owner);
-    cq_table.init(arena.cq_batches, kCqsMax, self.owner);
-    srq_table.init(arena.srq_batches, kSrqsMax, self.owner);
+    qp_table.init(arena.qp_batches, shm::kQpsMax, self.owner);
+    mr_table.init(arena.mr_batches, shm::kMrsMax, self.owner);
+    cq_table.init(arena.cq_batches, shm::kCqsMax, self.owner);
+    srq_table.init(arena.srq_batches, shm::kSrqsMax, self.owner);
     memory.init(&arena, self.owner);
     regions = new MemoryMap(*this);
     enforces_memlock = std::getenv("SOFTIB_ENFORCE_MEMLOCK") != nullptr;
@@ -126,20 +127,21 @@ void Process::become_inherited() {
     self.become_inherited();
     progress.qps.for_each([](QpBase& qp) { qp.disown(); });
     progress.stop_helper_in_child();
-    forget_own_threads();
+    shm::forget_own_threads();
 }
 
 void Process::remove_channel(std::uint32_t id, int fd) {
     if (self.usable()) {
-        channel_remove(self.process_dir, id, fd);
+        shm::channel_remove(self.process_dir, id, fd);
     } else {
         close(fd);
     }
 }
 
-Stripe& Process::next_stripe() {
+shm::Stripe& Process::next_stripe() {
     const std::uint32_t n = stripe_counter_.fetch_add(1, std::memory_order_relaxed);
-    const std::uint32_t index = kServiceStripe + 1 + n % (kStripesPerProc - kServiceStripe - 1);
+    const std::uint32_t index =
+        kServiceStripe + 1 + n % (shm::kStripesPerProc - kServiceStripe - 1);
     std::uint32_t used = self.slot->stripes_used.load(std::memory_order_relaxed);
     while (used <= index && !self.slot->stripes_used.compare_exchange_weak(used, index + 1)) {
     }
@@ -148,7 +150,7 @@ Stripe& Process::next_stripe() {
 
 std::uint32_t Process::take_domain() {
     constexpr unsigned kBits = 17;
-    static_assert(std::uint64_t{kProcsMax} << kBits < 0x80000000);
+    static_assert(std::uint64_t{shm::kProcsMax} << kBits < 0x80000000);
     if (!self.usable()) {
         return 0;
     }
@@ -171,4 +173,4 @@ void Process::release_domain(std::uint32_t id) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -21,7 +21,7 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/clock.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class MemoryMap;
 
@@ -37,11 +37,11 @@ class Process {
     bool enforces_memlock = false;               ///< Regions count against RLIMIT_MEMLOCK.
     std::atomic<std::uint64_t> pinned_bytes{0};  ///< What all PinnedPages have counted.
 
-    TableAllocator qp_table;
-    TableAllocator mr_table;
-    TableAllocator cq_table;
-    TableAllocator srq_table;
-    ChunkAllocator memory;
+    shm::TableAllocator qp_table;
+    shm::TableAllocator mr_table;
+    shm::TableAllocator cq_table;
+    shm::TableAllocator srq_table;
+    shm::ChunkAllocator memory;
     MemoryMap* regions = nullptr;
     CopyTeam copy_team;
     gpu::Memory gpu{*this};
@@ -49,7 +49,7 @@ class Process {
     std::optional<Mappings> shared_mappings;  ///< Mappings of peers' memory (shared_memory.h).
 
     /// Returns the stripe for a new queue pair: each in turn.
-    Stripe& next_stripe();
+    shm::Stripe& next_stripe();
     /// Takes a number for a protection or XRC domain that no other process has. Returns 0 if none
     /// is left.
     std::uint32_t take_domain();
@@ -89,4 +89,4 @@ struct ForkHandlers {
     static void child();
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

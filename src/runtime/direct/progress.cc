@@ -11,7 +11,7 @@
 #include "runtime/shm/packet_queue.h"
 #include "runtime/shm/thread.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -38,7 +38,7 @@ void Progress::add_stalled(DirectQp& qp) {
     }
     if (first && self_.slot->helper_sleeping.load(std::memory_order_seq_cst) != 0) {
         self_.slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(self_.slot->doorbell);
+        shm::futex_wake(self_.slot->doorbell);
     }
 }
 
@@ -53,7 +53,7 @@ void Progress::remove_stalled(DirectQp& qp) {
 void Progress::serve_attention() {
     const std::uint32_t attention = self_.slot->attention.exchange(0, std::memory_order_acq_rel);
     service_run(process_);
-    if ((attention & kAttentionDeath) != 0) {
+    if ((attention & shm::kAttentionDeath) != 0) {
         cqs.for_each([](Cq& cq) { cq.announce_lost(); });
     }
     srqs.for_each([](Srq& srq) { srq.stop_if_failed(); });
@@ -97,7 +97,7 @@ std::uint64_t Progress::arm_wakes() {
         const std::lock_guard guard(stalled_mutex_);
         waiting = stalled_;
     }
-    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t now = shm::monotonic_ns();
     std::uint64_t first = 0;
     for (DirectQp* qp : waiting) {
         qp->ask_for_wake();
@@ -118,7 +118,7 @@ void Progress::start_helper() {
     if (helper_started_.load(std::memory_order_relaxed)) {
         return;
     }
-    if (start_thread("softib-helper", helper_main, this)) {
+    if (shm::start_thread("softib-helper", helper_main, this)) {
         helper_started_.store(true, std::memory_order_release);
         self_.slot->helper_ready.store(1, std::memory_order_release);
     }
@@ -134,13 +134,13 @@ void* Progress::helper_main(void* progress) {
     return nullptr;
 }
 
-void Progress::met_carrier(LockWord carrier) {
-    LockWord none = 0;
+void Progress::met_carrier(shm::LockWord carrier) {
+    shm::LockWord none = 0;
     carrier_seen_.compare_exchange_strong(none, carrier);
     if (!has_carrier_.exchange(true)) {
         // A helper thread that sleeps without limit must look for carriers from now on.
         self_.slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(self_.slot->doorbell);
+        shm::futex_wake(self_.slot->doorbell);
     }
 }
 
@@ -148,11 +148,11 @@ void Progress::look_for_carrier() {
     if (!has_carrier_.load(std::memory_order_acquire)) {
         return;
     }
-    const LockWord carrier = living_carrier(self_.arena);
+    const shm::LockWord carrier = living_carrier(self_.arena);
     if (carrier_seen_.exchange(carrier) == carrier) {
         return;
     }
-    self_.slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
+    self_.slot->attention.fetch_or(shm::kAttentionDeath, std::memory_order_release);
     run();
 }
 
@@ -195,9 +195,9 @@ void Progress::helper_loop() {
         if (sleep_ns == 0 && has_carrier_.load(std::memory_order_acquire)) {
             sleep_ns = kCarrierLookNs;
         }
-        futex_wait(self_.slot->doorbell, bell, sleep_ns);
+        shm::futex_wait(self_.slot->doorbell, bell, sleep_ns);
         self_.slot->helper_sleeping.store(0, std::memory_order_seq_cst);
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -15,7 +15,7 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Cq;
 class DirectQp;
@@ -85,7 +85,7 @@ class Progress {
     std::mutex& carrier_mutex() { return carrier_mutex_; }
     /// Notes that a carrier knows an object of this process. From then on the helper thread looks
     /// for the end of carriers, also of one that ends before the first look.
-    void met_carrier(LockWord carrier);
+    void met_carrier(shm::LockWord carrier);
 
   private:
     static void* helper_main(void* progress);
@@ -112,7 +112,7 @@ class Progress {
     std::mutex helper_mutex_;
     std::mutex carrier_mutex_;
     std::atomic<bool> has_carrier_{false};  ///< A carrier has known an object of this process.
-    std::atomic<LockWord> carrier_seen_{0};
+    std::atomic<shm::LockWord> carrier_seen_{0};
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -8,14 +8,14 @@
 #include "runtime/shm/counters.h"
 #include "runtime/shm/grace.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace qa = hca::qp_attr;
 
 namespace {
 
-std::uint32_t completion_bytes(const WorkRequest& wr) {
-    if (wr.opcode == WrOpcode::kCompareSwap || wr.opcode == WrOpcode::kFetchAdd) {
+std::uint32_t completion_bytes(const shm::WorkRequest& wr) {
+    if (wr.opcode == hca::WrOpcode::kCompareSwap || wr.opcode == hca::WrOpcode::kFetchAdd) {
         return 8;
     }
     std::uint64_t bytes = 0;
@@ -27,54 +27,55 @@ std::uint32_t completion_bytes(const WorkRequest& wr) {
 
 }  // namespace
 
-std::uint32_t QpBase::opcodes_of(QpType type) {
-    const auto set_of = [](std::initializer_list<WrOpcode> opcodes) {
+std::uint32_t QpBase::opcodes_of(hca::QpType type) {
+    const auto set_of = [](std::initializer_list<hca::WrOpcode> opcodes) {
         std::uint32_t bits = 0;
-        for (const WrOpcode opcode : opcodes) {
+        for (const hca::WrOpcode opcode : opcodes) {
             bits |= 1U << static_cast<std::uint32_t>(opcode);
         }
         return bits;
     };
-    using enum WrOpcode;
+    using enum hca::WrOpcode;
     const std::uint32_t sends = set_of({kSend, kSendImm});
     const std::uint32_t unreliable =
         sends | set_of({kWrite, kWriteImm, kBindMw, kLocalInv, kSendInv});
     switch (type) {
-        case QpType::kRc:
-        case QpType::kXrcSend:
+        case hca::QpType::kRc:
+        case hca::QpType::kXrcSend:
             return unreliable | set_of({kRead, kCompareSwap, kFetchAdd, kAtomicWrite});
-        case QpType::kUc:
+        case hca::QpType::kUc:
             return unreliable;
-        case QpType::kUd:
+        case hca::QpType::kUd:
             return sends;
-        case QpType::kXrcRecv:
+        case hca::QpType::kXrcRecv:
             break;
     }
     return 0;
 }
 
-bool QpBase::allowed(const WorkRequest& wr) const {
+bool QpBase::allowed(const shm::WorkRequest& wr) const {
     const auto opcode = static_cast<std::uint32_t>(wr.opcode);
     return opcode < 32 && (opcodes_ >> opcode & 1) != 0 &&
            (wr.num_sge <= init_.max_send_sge ||
-            (wr.num_sge == 1 && (wr.flags & kSendInline) != 0)) &&
-           (init_.type != QpType::kUd || wr.ah != nullptr);
+            (wr.num_sge == 1 && (wr.flags & hca::kSendInline) != 0)) &&
+           (init_.type != hca::QpType::kUd || wr.ah != nullptr);
 }
 
-int QpBase::check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const {
+int QpBase::check_post_locked(const shm::WorkRequest& wr, std::uint32_t ahead) const {
     if (disowned_) [[unlikely]] {
         return EIO;
     }
-    if (state_ < QpState::kRts || !allowed(wr)) [[unlikely]] {
+    if (state_ < hca::QpState::kRts || !allowed(wr)) [[unlikely]] {
         return EINVAL;
     }
     // The eight bytes of an atomic write are part of the request itself.
-    if ((wr.flags & kSendInline) != 0 && wr.opcode != WrOpcode::kAtomicWrite) {
+    if ((wr.flags & hca::kSendInline) != 0 && wr.opcode != hca::WrOpcode::kAtomicWrite) {
         std::uint64_t bytes = 0;
         for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
             bytes += wr.sges[i].length;
         }
-        const bool carries = wr.opcode < WrOpcode::kRead || wr.opcode == WrOpcode::kSendInv;
+        const bool carries =
+            wr.opcode < hca::WrOpcode::kRead || wr.opcode == hca::WrOpcode::kSendInv;
         if (bytes > init_.max_inline || !carries) {
             return EINVAL;
         }
@@ -86,28 +87,28 @@ int QpBase::check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const 
     return 0;
 }
 
-void QpBase::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
-    Cqe e{};
+void QpBase::complete(const shm::WorkRequest& wr, std::uint32_t posted, hca::WcStatus status) {
+    shm::Cqe e{};
     e.wr_id = wr.wr_id;
     e.qpn = shared_->qpn;
     e.wqe_index = posted;
     e.status = static_cast<std::uint8_t>(status);
     e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
     e.byte_len = completion_bytes(wr);
-    cq_push(self_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
+    cq_push(self_, init_.send_cq->shared(), e, status != hca::WcStatus::kSuccess);
 }
 
-int QpBase::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
+int QpBase::post_receive_locked(std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge) {
     if (disowned_ || shared_->rq.ring_off == 0) {
         return EINVAL;
     }
-    const QpState state = shared_->state.load(std::memory_order_relaxed);
-    if (state == QpState::kReset) {
+    const hca::QpState state = shared_->state.load(std::memory_order_relaxed);
+    if (state == hca::QpState::kReset) {
         return EINVAL;
     }
     // A sender completes a request before it moves the head on. If the program has polled that
     // completion in between, the slot at the head is free as well.
-    RecvRing& ring = shared_->rq;
+    shm::RecvRing& ring = shared_->rq;
     std::uint32_t freed = ring.head.load(std::memory_order_acquire);
     const std::uint32_t polled = receive_polled_.load(std::memory_order_relaxed);
     if (polled == freed + 1) {
@@ -117,21 +118,21 @@ int QpBase::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint3
 }
 
 void QpBase::flush_receives_from(std::uint32_t first) {
-    RecvRing& ring = shared_->rq;
+    shm::RecvRing& ring = shared_->rq;
     const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
     for (std::uint32_t at = first; at != tail; ++at) {
-        Cqe e{};
+        shm::Cqe e{};
         e.wr_id = ring_slot(self_.arena, ring, at)->wr_id;
         e.wqe_index = at;
         e.qpn = shared_->qpn;
         e.is_receive = 1;
-        e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
-        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
+        e.opcode = static_cast<std::uint8_t>(hca::WcOpcode::kRecv);
+        e.status = static_cast<std::uint8_t>(hca::WcStatus::kWrFlushErr);
         cq_push(self_, init_.recv_cq->shared(), e, true);
     }
 }
 
-void QpBase::raise(AsyncKind kind) {
+void QpBase::raise(hca::AsyncKind kind) {
     self_.channels.signal(self_.owner, shared_->async_channel,
                           {shared_->event_id, static_cast<std::uint32_t>(kind), 1});
 }
@@ -164,8 +165,8 @@ void QpBase::purge_completions() {
 
 void QpBase::reset_locked() {
     shared_->rx.store(0, std::memory_order_release);
-    shared_->state.store(QpState::kReset, std::memory_order_release);
-    state_ = QpState::kReset;
+    shared_->state.store(hca::QpState::kReset, std::memory_order_release);
+    state_ = hca::QpState::kReset;
     wait_grace(self_.arena, self_.owner, stripe_);
     if (shared_->rq.ring_off != 0) {
         shared_->rq.head.store(0);
@@ -188,14 +189,14 @@ int QpBase::modify(const QpAttr& attr, std::uint32_t mask) {
     }
     lock();
     // A peer may have moved this queue pair to the error state.
-    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr) {
-        state_ = QpState::kErr;
+    if (shared_->state.load(std::memory_order_acquire) == hca::QpState::kErr) {
+        state_ = hca::QpState::kErr;
     }
-    const QpState to = (mask & qa::kState) != 0 ? attr.state : state_;
+    const hca::QpState to = (mask & qa::kState) != 0 ? attr.state : state_;
     mask &= ~hca::ignored_attributes(init_.type);
     int error = EINVAL;
     if (hca::check_transition(init_.type, state_, to, mask).ok() &&
-        hca::values_are_valid(attr, mask, kPKeysPerPort)) {
+        hca::values_are_valid(attr, mask, shm::kPKeysPerPort)) {
         error = change_locked(attr, mask);
     }
     unlock();
@@ -210,4 +211,4 @@ QpAttr QpBase::attributes() {
     return attr;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -24,7 +24,7 @@
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Attachment;
 class Process;
@@ -37,7 +37,7 @@ constexpr std::uint32_t qp_index(std::uint32_t qpn) {
 }
 
 struct QpInit {
-    QpType type = QpType::kRc;
+    hca::QpType type = hca::QpType::kRc;
     Cq* send_cq = nullptr;
     Cq* recv_cq = nullptr;
     Srq* srq = nullptr;
@@ -71,7 +71,7 @@ class QpBase {
 
     void lock() {
         if (stripe_->lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
-            SpinLock::lock_slow(stripe_->lock);
+            shm::SpinLock::lock_slow(stripe_->lock);
         }
     }
     void unlock() { stripe_->lock.store(0, std::memory_order_release); }
@@ -79,11 +79,11 @@ class QpBase {
     /// Returns what posting would return after `ahead` other requests, without posting: 0, EINVAL
     /// (this queue pair or its state does not allow it), ENOMEM (the send queue is full) or EIO
     /// (the queue pair belongs to the parent process).
-    int check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const;
+    int check_post_locked(const shm::WorkRequest& wr, std::uint32_t ahead) const;
 
     /// Locks the receive queue, for post_receive_locked().
     void lock_receive() { receive_lock_.lock(); }
-    int post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
+    int post_receive_locked(std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge);
 
     /// Changes the attributes that `mask` names (ibv_qp_attr_mask). Returns 0 or an errno value.
     virtual int modify(const QpAttr& attr, std::uint32_t mask);
@@ -126,16 +126,16 @@ class QpBase {
     void reset_locked();
     /// Adds the completion of a send request. `posted` is the value of send_posted_ just after the
     /// request was posted.
-    void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
+    void complete(const shm::WorkRequest& wr, std::uint32_t posted, hca::WcStatus status);
     /// Removes the completions of this queue pair, which is going away, from its queues.
     void purge_completions();
     /// Completes the receive requests from `first` on with flush errors. No sender takes them any
     /// more. Called under the lock of the receive queue.
     void flush_receives_from(std::uint32_t first);
-    void raise(AsyncKind kind);
+    void raise(hca::AsyncKind kind);
 
     QpAttr attr_;
-    SpinLock receive_lock_;
+    shm::SpinLock receive_lock_;
     /// The index after that of the newest receive request whose completion was polled.
     std::atomic<std::uint32_t> receive_polled_{0};
     const std::uint32_t index_;
@@ -143,11 +143,11 @@ class QpBase {
     // share cache lines.
     Process* const process_;
     const Attachment& self_;
-    Stripe* const stripe_;
-    QpShared* const shared_;
+    shm::Stripe* const stripe_;
+    shm::QpShared* const shared_;
     const QpInit init_;
     /// The last state that this process has set. The state in the arena may be kErr already.
-    QpState state_ = QpState::kReset;
+    hca::QpState state_ = hca::QpState::kReset;
     bool disowned_ = false;
     std::uint32_t send_posted_ = 0;  ///< The number of send requests posted since the last reset.
     /// The value of send_posted_ of the newest request whose completion was polled.
@@ -161,8 +161,8 @@ class QpBase {
     /// queue pair destroyed, if that fails.
     bool start();
     /// Returns the opcodes that queue pairs of a type take, as bits.
-    static std::uint32_t opcodes_of(QpType type);
-    bool allowed(const WorkRequest& wr) const;
+    static std::uint32_t opcodes_of(hca::QpType type);
+    bool allowed(const shm::WorkRequest& wr) const;
 
     const std::uint32_t opcodes_;
 };
@@ -171,7 +171,7 @@ class QpBase {
 template <typename Kind>
 concept QpKind = std::derived_from<Kind, QpBase> &&
                  std::constructible_from<Kind, Process&, const QpInit&, std::uint32_t> &&
-                 requires(Kind& qp, const WorkRequest& wr) {
+                 requires(Kind& qp, const shm::WorkRequest& wr) {
                      // Posts one send request, under the lock. Returns what check_post_locked(wr,
                      // 0) does.
                      { qp.post_locked(wr) } -> std::same_as<int>;
@@ -183,11 +183,11 @@ template <typename Kind>
 QpBase* QpBase::create(Process& process, const QpInit& init) {
     static_assert(QpKind<Kind>);
     const std::uint32_t index = take_record(process, init);
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         return nullptr;
     }
     QpBase* const qp = new Kind(process, init, index);
     return qp->start() ? qp : nullptr;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -11,13 +11,13 @@
 #include "runtime/shm/counters.h"
 #include "runtime/shm/grace.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
 /// Makes the shared part of a queue pair as it is after creation, with its number. Nobody reaches
 /// it before its state is stored.
-void init_shared(QpShared& shared, const Process& process, const QpInit& init,
+void init_shared(shm::QpShared& shared, const Process& process, const QpInit& init,
                  std::uint32_t index) {
     const std::uint32_t use = (shared.qpn >> kQpIndexBits) + 1;
     shared.flows_off.store(0);
@@ -68,25 +68,25 @@ QpBase::QpBase(Process& process, const QpInit& init, std::uint32_t index)
 
 std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
     if (init.max_send_wr > kSendWrMax || init.max_recv_wr > kRecvWrMax ||
-        init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
-        init.max_inline > kInlineBytesMax) {
+        init.max_send_sge > hca::kSgesMax || init.max_recv_sge > hca::kSgesMax ||
+        init.max_inline > hca::kInlineBytesMax) {
         errno = EINVAL;
-        return kNoEntry;
+        return shm::kNoEntry;
     }
     const std::uint32_t index = process.qp_table.allocate();
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         errno = ENOMEM;
-        return kNoEntry;
+        return shm::kNoEntry;
     }
-    QpShared& shared = process.self.arena.qps[index];
-    const bool has_ring =
-        init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
+    shm::QpShared& shared = process.self.arena.qps[index];
+    const bool has_ring = init.srq == nullptr && init.type != hca::QpType::kXrcSend &&
+                          init.type != hca::QpType::kXrcRecv;
     shared.rq.ring_off = 0;
     if (has_ring &&
         !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
         process.qp_table.release(index);
         errno = ENOMEM;
-        return kNoEntry;
+        return shm::kNoEntry;
     }
     init_shared(shared, process, init, index);
     return index;
@@ -94,7 +94,7 @@ std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
 
 bool QpBase::start() {
     shared_->cookie = reinterpret_cast<std::uint64_t>(this);
-    shared_->state.store(QpState::kReset, std::memory_order_release);
+    shared_->state.store(hca::QpState::kReset, std::memory_order_release);
     start_counting(self_.arena, index_);
     if (const int error = open(); error != 0) {
         destroy();
@@ -111,7 +111,7 @@ void QpBase::destroy() {
         shared_->rx.store(0, std::memory_order_release);
         process_->progress.qps.remove(*this);
         close();
-        shared_->state.store(QpState::kReset, std::memory_order_release);
+        shared_->state.store(hca::QpState::kReset, std::memory_order_release);
         const bool quiet = wait_grace(self_.arena, self_.owner, nullptr);
         purge_completions();
         fold_counters(self_.arena, *shared_, self_.lock_word);
@@ -127,4 +127,4 @@ void QpBase::destroy() {
     delete this;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -19,25 +19,26 @@
 #include "runtime/shm/hooks.h"
 #include "runtime/shm/path.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
-Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint32_t qpn,
-                       std::uint32_t byte_len) {
-    Cqe e{};
+shm::Cqe receive_completion(const shm::WorkRequest& wr, const shm::TakenRecv& taken,
+                            std::uint32_t qpn, std::uint32_t byte_len) {
+    shm::Cqe e{};
     e.wr_id = taken.wr_id;
     e.wqe_index = taken.wqe_index;
     e.byte_len = byte_len;
     e.qpn = qpn;
     e.is_receive = 1;
-    e.opcode = static_cast<std::uint8_t>(
-        wr.opcode == WrOpcode::kWriteImm ? WcOpcode::kRecvRdmaWithImm : WcOpcode::kRecv);
+    e.opcode = static_cast<std::uint8_t>(wr.opcode == hca::WrOpcode::kWriteImm
+                                             ? hca::WcOpcode::kRecvRdmaWithImm
+                                             : hca::WcOpcode::kRecv);
     if (hca::carries_immediate(wr.opcode)) {
-        e.flags = kWcWithImm;
+        e.flags = hca::kWcWithImm;
         e.imm_or_rkey = wr.imm_or_rkey;
-    } else if (wr.opcode == WrOpcode::kSendInv) {
-        e.flags = kWcWithInv;
+    } else if (wr.opcode == hca::WrOpcode::kSendInv) {
+        e.flags = hca::kWcWithInv;
         e.imm_or_rkey = wr.imm_or_rkey;
     }
     return e;
@@ -48,21 +49,22 @@ Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint3
 DirectQp::DirectQp(Process& process, const QpInit& init, std::uint32_t index)
     : QpBase(process, init, index), hazard_fence_(process.self.hazard_fence) {}
 
-bool DirectQp::gather_local(const WorkRequest& wr, Gather& out) const {
-    const Arena& arena = self_.arena;
+bool DirectQp::gather_local(const shm::WorkRequest& wr, Gather& out) const {
+    const shm::Arena& arena = self_.arena;
     for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
-        const Sge& sge = wr.sges[i];
+        const hca::Sge& sge = wr.sges[i];
         if (sge.length == 0) {
             continue;
         }
         const char* from = reinterpret_cast<const char*>(sge.addr);
         bool on_gpu = false;
-        if ((wr.flags & kSendInline) == 0) {
-            const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
-            if (mr == nullptr || is_window(mr->kind)) {
+        if ((wr.flags & hca::kSendInline) == 0) {
+            const shm::MrShared* mr =
+                find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
+            if (mr == nullptr || hca::is_window(mr->kind)) {
                 return false;
             }
-            if (mr->kind == KeyKind::kNull) {
+            if (mr->kind == hca::KeyKind::kNull) {
                 out.add_zeros(sge.length);
                 continue;
             }
@@ -70,18 +72,18 @@ bool DirectQp::gather_local(const WorkRequest& wr, Gather& out) const {
             const std::byte* shared = shared_address(arena, *mr, sge.addr, sge.length);
             from = shared != nullptr ? reinterpret_cast<const char*>(shared)
                                      : reinterpret_cast<const char*>(sge.addr + mr->va_delta);
-            on_gpu = mr->rest_tier == Tier::kGpu;
+            on_gpu = mr->rest_tier == shm::Tier::kGpu;
         }
         out.add(from, sge.length, on_gpu);
     }
     return true;
 }
 
-DirectQp::Verdict DirectQp::execute(const WorkRequest& wr) {
-    if (wr.opcode == WrOpcode::kBindMw || wr.opcode == WrOpcode::kLocalInv) [[unlikely]] {
+DirectQp::Verdict DirectQp::execute(const shm::WorkRequest& wr) {
+    if (wr.opcode == hca::WrOpcode::kBindMw || wr.opcode == hca::WrOpcode::kLocalInv) [[unlikely]] {
         return do_local(wr);
     }
-    if (init_.type == QpType::kUd) {
+    if (init_.type == hca::QpType::kUd) {
         return execute_datagram(wr);
     }
     return execute_connected(wr);
@@ -95,7 +97,7 @@ bool DirectQp::check_peer() {
 }
 
 bool DirectQp::check_peer_slow() {
-    const Arena& arena = self_.arena;
+    const shm::Arena& arena = self_.arena;
     const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
     path_generation_ = 0;
     if (peer_rx_ == 0) {
@@ -103,23 +105,24 @@ bool DirectQp::check_peer_slow() {
     }
     const Lid slid{
         static_cast<std::uint16_t>(arena.hcas[init_.hca].lid.load() + attr_.av.path_bits)};
-    const std::optional<Path> path = walk_there(slid);
+    const std::optional<shm::Path> path = walk_there(slid);
     if (!path) {
         return false;
     }
-    peer_rx_ = rx_word(peer_->type, Qpn{shared_->qpn}, slid);
+    peer_rx_ = shm::rx_word(peer_->type, Qpn{shared_->qpn}, slid);
     std::uint64_t rx = peer_->rx.load(std::memory_order_acquire);
     // If the owner is another than the hazard names, the next try has the right hazard.
-    if ((rx & ~kRxFirst) != peer_rx_ || peer_->qpn != peer_qpn_ || peer_->owner != peer_owner_) {
+    if ((rx & ~shm::kRxFirst) != peer_rx_ || peer_->qpn != peer_qpn_ ||
+        peer_->owner != peer_owner_) {
         return false;
     }
     if (!partitions_match(path->hca) || !walk_back(*path, slid)) {
         return false;
     }
-    if ((rx & kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {
+    if ((rx & shm::kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {
         self_.channels.signal(
             peer_->owner, peer_->async_channel,
-            {peer_->event_id, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
+            {peer_->event_id, static_cast<std::uint32_t>(hca::AsyncKind::kCommEst), 1});
     }
     path_generation_ = generation;
     resend_ns_ = 0;
@@ -127,47 +130,48 @@ bool DirectQp::check_peer_slow() {
     return true;
 }
 
-DirectQp::Verdict DirectQp::execute_connected(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::execute_connected(const shm::WorkRequest& wr) {
     if (path_generation_ == 0) [[unlikely]] {
         peer_owner_ = peer_->owner;
     }
-    const Owner target = peer_owner_;
-    const Hazard hazard(*stripe_, init_.type == QpType::kXrcSend ? kHazardAnyOwner : target,
-                        hazard_fence_);
+    const shm::Owner target = peer_owner_;
+    const shm::Hazard hazard(*stripe_,
+                             init_.type == hca::QpType::kXrcSend ? shm::kHazardAnyOwner : target,
+                             hazard_fence_);
     if (!check_peer()) [[unlikely]] {
         if (!check_peer_slow()) {
-            if (init_.type == QpType::kUc) {
+            if (init_.type == hca::QpType::kUc) {
                 return {};  // Lost on the way: the sender of an unreliable connection is not told.
             }
-            return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+            return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
         }
     }
     switch (wr.opcode) {
-        case WrOpcode::kWrite:
-        case WrOpcode::kWriteImm:
+        case hca::WrOpcode::kWrite:
+        case hca::WrOpcode::kWriteImm:
             return do_write(wr);
-        case WrOpcode::kRead:
+        case hca::WrOpcode::kRead:
             return do_read(wr);
-        case WrOpcode::kCompareSwap:
-        case WrOpcode::kFetchAdd:
+        case hca::WrOpcode::kCompareSwap:
+        case hca::WrOpcode::kFetchAdd:
             return do_atomic(wr);
-        case WrOpcode::kAtomicWrite:
+        case hca::WrOpcode::kAtomicWrite:
             return do_atomic_write(wr);
         default:
             return do_send(wr);
     }
 }
 
-const MrShared* DirectQp::find_remote(const WorkRequest& wr, std::uint64_t bytes,
-                                      std::uint32_t access) {
+const shm::MrShared* DirectQp::find_remote(const shm::WorkRequest& wr, std::uint64_t bytes,
+                                           std::uint32_t access) {
     if ((peer_->access & access) != access) [[unlikely]] {
         return nullptr;
     }
     std::uint32_t pd = peer_->pd;
-    if (init_.type == QpType::kXrcSend) [[unlikely]] {
+    if (init_.type == hca::QpType::kXrcSend) [[unlikely]] {
         // An XRC target queue pair has no protection domain: that of the shared receive queue that
         // the request names counts (IBA annex A14).
-        if (wr.remote_srqn >= kSrqsMax || self_.arena.srqs[wr.remote_srqn].live.load() == 0 ||
+        if (wr.remote_srqn >= shm::kSrqsMax || self_.arena.srqs[wr.remote_srqn].live.load() == 0 ||
             self_.arena.srqs[wr.remote_srqn].xrcd != peer_->xrcd) {
             return nullptr;
         }
@@ -178,47 +182,48 @@ const MrShared* DirectQp::find_remote(const WorkRequest& wr, std::uint64_t bytes
 
 /// Returns the verdict on a request whose remote memory could not be reached: no answer if the
 /// owner is gone, a remote operational error if the owner has unmapped the memory.
-DirectQp::Verdict DirectQp::unreachable(Owner owner) const {
-    if (init_.type == QpType::kUc) {
+DirectQp::Verdict DirectQp::unreachable(shm::Owner owner) const {
+    if (init_.type == hca::QpType::kUc) {
         return {};
     }
     if (errno == ETIMEDOUT || owner_gone(self_, owner)) {
-        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
     }
-    return failed(WcStatus::kRemOpErr);
+    return failed(hca::WcStatus::kRemOpErr);
 }
 
 /// Refuses a request on behalf of the responder, which answers with a NAK and enters the error
 /// state itself (IBA vol. 1, 9.9.3). On an unreliable connection the message is dropped instead.
-DirectQp::Verdict DirectQp::refuse_remote(WcStatus status, AsyncKind kind) {
+DirectQp::Verdict DirectQp::refuse_remote(hca::WcStatus status, hca::AsyncKind kind) {
     self_.arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
-    if (init_.type == QpType::kUc) {
+    if (init_.type == hca::QpType::kUc) {
         return {};
     }
     stop_peer(kind);
     return failed(status);
 }
 
-void DirectQp::stop_peer(AsyncKind kind) {
+void DirectQp::stop_peer(hca::AsyncKind kind) {
     peer_->rx.store(0, std::memory_order_release);
-    peer_->state.store(QpState::kErr, std::memory_order_release);
+    peer_->state.store(hca::QpState::kErr, std::memory_order_release);
     self_.channels.signal(peer_->owner, peer_->async_channel,
                           {peer_->event_id, static_cast<std::uint32_t>(kind), 1});
     self_.ring(peer_->owner);
 }
 
-DirectQp::Verdict DirectQp::do_write(const WorkRequest& wr) {
-    const Arena& arena = self_.arena;
+DirectQp::Verdict DirectQp::do_write(const shm::WorkRequest& wr) {
+    const shm::Arena& arena = self_.arena;
     // Most writes have one buffer, one shared extent on each side, and no immediate data.
-    if (wr.num_sge == 1 && wr.opcode == WrOpcode::kWrite) [[likely]] {
-        const Sge& sge = wr.sges[0];
-        const MrShared* to = find_remote(wr, sge.length, kRemoteWrite);
+    if (wr.num_sge == 1 && wr.opcode == hca::WrOpcode::kWrite) [[likely]] {
+        const hca::Sge& sge = wr.sges[0];
+        const shm::MrShared* to = find_remote(wr, sge.length, hca::kRemoteWrite);
         std::byte* at =
             to != nullptr ? shared_address(arena, *to, wr.remote_addr, sge.length) : nullptr;
         const char* from = reinterpret_cast<const char*>(sge.addr);
-        if ((wr.flags & kSendInline) == 0 && at != nullptr) {
-            const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
-            from = mr == nullptr || is_window(mr->kind)
+        if ((wr.flags & hca::kSendInline) == 0 && at != nullptr) {
+            const shm::MrShared* mr =
+                find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
+            from = mr == nullptr || hca::is_window(mr->kind)
                        ? nullptr
                        : reinterpret_cast<const char*>(
                              shared_address(arena, *mr, sge.addr, sge.length));
@@ -232,15 +237,16 @@ DirectQp::Verdict DirectQp::do_write(const WorkRequest& wr) {
     }
     Gather gather;
     if (!gather_local(wr, gather)) {
-        return failed(WcStatus::kLocProtErr);
+        return failed(hca::WcStatus::kLocProtErr);
     }
-    if (gather.bytes > kMessageBytesMax) {
-        return failed(WcStatus::kLocLenErr);
+    if (gather.bytes > hca::kMessageBytesMax) {
+        return failed(hca::WcStatus::kLocLenErr);
     }
     // The R_Key of a write of 0 bytes is not checked (IBA vol. 1, 9.7.5.2.4).
-    const MrShared* to = gather.bytes == 0 ? nullptr : find_remote(wr, gather.bytes, kRemoteWrite);
+    const shm::MrShared* to =
+        gather.bytes == 0 ? nullptr : find_remote(wr, gather.bytes, hca::kRemoteWrite);
     if (gather.bytes != 0 && to == nullptr) {
-        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+        return refuse_remote(hca::WcStatus::kRemAccessErr, hca::AsyncKind::kQpAccessErr);
     }
     // The bytes are written before a receive request is taken: after an RNR NAK they are written
     // again.
@@ -251,10 +257,10 @@ DirectQp::Verdict DirectQp::do_write(const WorkRequest& wr) {
             return unreachable(to->owner);
         }
         addr += part.bytes;
-        park_point(ParkPoint::kWriteHalfDone);
+        park_point(shm::ParkPoint::kWriteHalfDone);
     }
     Verdict verdict;
-    if (wr.opcode == WrOpcode::kWriteImm) {
+    if (wr.opcode == hca::WrOpcode::kWriteImm) {
         verdict = deliver(wr, gather, false, static_cast<std::uint32_t>(gather.bytes));
     }
     if (verdict.outcome == Outcome::kDone) {
@@ -264,29 +270,29 @@ DirectQp::Verdict DirectQp::do_write(const WorkRequest& wr) {
     return verdict;
 }
 
-DirectQp::Verdict DirectQp::do_read(const WorkRequest& wr) {
-    const Arena& arena = self_.arena;
+DirectQp::Verdict DirectQp::do_read(const shm::WorkRequest& wr) {
+    const shm::Arena& arena = self_.arena;
     std::uint64_t bytes = 0;
-    const MrShared* local[kSgesMax];
+    const shm::MrShared* local[hca::kSgesMax];
     for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
-        const Sge& sge = wr.sges[i];
-        local[i] = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, kLocalWrite);
+        const hca::Sge& sge = wr.sges[i];
+        local[i] = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, hca::kLocalWrite);
         if (local[i] == nullptr && sge.length != 0) {
-            return failed(WcStatus::kLocProtErr);
+            return failed(hca::WcStatus::kLocProtErr);
         }
         bytes += sge.length;
     }
-    if (bytes > kMessageBytesMax) {
-        return failed(WcStatus::kLocLenErr);
+    if (bytes > hca::kMessageBytesMax) {
+        return failed(hca::WcStatus::kLocLenErr);
     }
-    const MrShared* from = bytes == 0 ? nullptr : find_remote(wr, bytes, kRemoteRead);
+    const shm::MrShared* from = bytes == 0 ? nullptr : find_remote(wr, bytes, hca::kRemoteRead);
     if (bytes != 0 && from == nullptr) {
-        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+        return refuse_remote(hca::WcStatus::kRemAccessErr, hca::AsyncKind::kQpAccessErr);
     }
     std::uint64_t addr = wr.remote_addr;
     for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
-        const Sge& sge = wr.sges[i];
-        if (sge.length == 0 || local[i]->kind == KeyKind::kNull) {
+        const hca::Sge& sge = wr.sges[i];
+        if (sge.length == 0 || local[i]->kind == hca::KeyKind::kNull) {
             addr += sge.length;
             continue;
         }
@@ -295,7 +301,7 @@ DirectQp::Verdict DirectQp::do_read(const WorkRequest& wr) {
             to = reinterpret_cast<std::byte*>(sge.addr + local[i]->va_delta);
         }
         if (!remote_read(*process_, arena, *from, addr, to, sge.length,
-                         local[i]->rest_tier == Tier::kGpu)) {
+                         local[i]->rest_tier == shm::Tier::kGpu)) {
             return unreachable(from->owner);
         }
         addr += sge.length;
@@ -305,24 +311,25 @@ DirectQp::Verdict DirectQp::do_read(const WorkRequest& wr) {
     return {};
 }
 
-DirectQp::Verdict DirectQp::do_atomic(const WorkRequest& wr) {
-    const Arena& arena = self_.arena;
+DirectQp::Verdict DirectQp::do_atomic(const shm::WorkRequest& wr) {
+    const shm::Arena& arena = self_.arena;
     if (wr.num_sge != 1 || wr.sges[0].length != 8) {
-        return failed(WcStatus::kLocLenErr);
+        return failed(hca::WcStatus::kLocLenErr);
     }
-    const Sge& sge = wr.sges[0];
-    const MrShared* local = find_key(arena, sge.lkey, shared_->pd, sge.addr, 8, kLocalWrite);
+    const hca::Sge& sge = wr.sges[0];
+    const shm::MrShared* local =
+        find_key(arena, sge.lkey, shared_->pd, sge.addr, 8, hca::kLocalWrite);
     if (local == nullptr) {
-        return failed(WcStatus::kLocProtErr);
+        return failed(hca::WcStatus::kLocProtErr);
     }
     if (wr.remote_addr % 8 != 0) {
-        return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+        return refuse_remote(hca::WcStatus::kRemInvReqErr, hca::AsyncKind::kQpReqErr);
     }
-    const MrShared* target = find_remote(wr, 8, kRemoteAtomic);
+    const shm::MrShared* target = find_remote(wr, 8, hca::kRemoteAtomic);
     if (target == nullptr) {
-        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+        return refuse_remote(hca::WcStatus::kRemAccessErr, hca::AsyncKind::kQpAccessErr);
     }
-    const bool swap = wr.opcode == WrOpcode::kCompareSwap;
+    const bool swap = wr.opcode == hca::WrOpcode::kCompareSwap;
     std::uint64_t original = 0;
     if (std::byte* at = shared_address(arena, *target, wr.remote_addr, 8)) {
         original = execute_atomic(at, swap, wr.compare_add, wr.swap);
@@ -331,27 +338,27 @@ DirectQp::Verdict DirectQp::do_atomic(const WorkRequest& wr) {
         return unreachable(target->owner);
     }
     if (!remote_write(*process_, arena, *local, sge.addr, &original, 8)) {
-        return failed(WcStatus::kLocProtErr);
+        return failed(hca::WcStatus::kLocProtErr);
     }
     count(hca::request_cost(format_, hca::WireOp::kFetchAdd, 8), hca::atomic_ack_cost(format_));
     return {};
 }
 
 /// Executes an ATOMIC WRITE: eight bytes that appear at once (IBA vol. 1, annex A19).
-DirectQp::Verdict DirectQp::do_atomic_write(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_atomic_write(const shm::WorkRequest& wr) {
     Gather gather;
     if (!gather_local(wr, gather)) {
-        return failed(WcStatus::kLocProtErr);
+        return failed(hca::WcStatus::kLocProtErr);
     }
     if (gather.count != 1 || gather.bytes != 8) {
-        return failed(WcStatus::kLocLenErr);
+        return failed(hca::WcStatus::kLocLenErr);
     }
     if (wr.remote_addr % 8 != 0) {
-        return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+        return refuse_remote(hca::WcStatus::kRemInvReqErr, hca::AsyncKind::kQpReqErr);
     }
-    const MrShared* to = find_remote(wr, 8, kRemoteWrite);
+    const shm::MrShared* to = find_remote(wr, 8, hca::kRemoteWrite);
     if (to == nullptr) {
-        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+        return refuse_remote(hca::WcStatus::kRemAccessErr, hca::AsyncKind::kQpAccessErr);
     }
     const Gather::Part& part = gather.parts[0];
     std::byte* at = shared_address(self_.arena, *to, wr.remote_addr, 8);
@@ -365,13 +372,13 @@ DirectQp::Verdict DirectQp::do_atomic_write(const WorkRequest& wr) {
     return {};
 }
 
-DirectQp::Verdict DirectQp::do_send(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::do_send(const shm::WorkRequest& wr) {
     Gather gather;
     if (!gather_local(wr, gather)) {
-        return failed(WcStatus::kLocProtErr);
+        return failed(hca::WcStatus::kLocProtErr);
     }
-    if (gather.bytes > kMessageBytesMax) {
-        return failed(WcStatus::kLocLenErr);
+    if (gather.bytes > hca::kMessageBytesMax) {
+        return failed(hca::WcStatus::kLocLenErr);
     }
     const Verdict verdict = deliver(wr, gather, true, static_cast<std::uint32_t>(gather.bytes));
     if (verdict.outcome == Outcome::kDone) {
@@ -384,48 +391,49 @@ DirectQp::Verdict DirectQp::do_send(const WorkRequest& wr) {
 /// Returns the verdict on a message for which no receive request is posted. Unreliable connections
 /// have no RNR NAK: their message is lost (IBA vol. 1, 9.8.2.1).
 DirectQp::Verdict DirectQp::not_ready() const {
-    return init_.type == QpType::kUc ? Verdict{}
-                                     : Verdict{Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
+    return init_.type == hca::QpType::kUc
+               ? Verdict{}
+               : Verdict{Outcome::kNotReady, hca::WcStatus::kRnrRetryExcErr};
 }
 
 /// Hands a message to the peer's receive queue.
-DirectQp::Verdict DirectQp::deliver(const WorkRequest& wr, const Gather& gather, bool scatter,
+DirectQp::Verdict DirectQp::deliver(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
                                     std::uint32_t byte_len) {
-    if (peer_->srq != 0 || init_.type == QpType::kXrcSend) {
+    if (peer_->srq != 0 || init_.type == hca::QpType::kXrcSend) {
         return deliver_shared(wr, gather, scatter, byte_len);
     }
-    RecvRing& ring = peer_->rq;
+    shm::RecvRing& ring = peer_->rq;
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     if (head == ring.tail.load(std::memory_order_acquire)) {
         return not_ready();
     }
-    TakenRecv taken;
+    shm::TakenRecv taken;
     copy_out(*ring_slot(self_.arena, ring, head), head, taken);
     return finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
                            self_.arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
 }
 
-DirectQp::Verdict DirectQp::deliver_shared(const WorkRequest& wr, const Gather& gather,
+DirectQp::Verdict DirectQp::deliver_shared(const shm::WorkRequest& wr, const Gather& gather,
                                            bool scatter, std::uint32_t byte_len) {
-    const Arena& arena = self_.arena;
+    const shm::Arena& arena = self_.arena;
     std::uint32_t srq_index = peer_->srq - 1;
-    if (init_.type == QpType::kXrcSend) {
+    if (init_.type == hca::QpType::kXrcSend) {
         srq_index = wr.remote_srqn;
-        if (srq_index >= kSrqsMax ||
+        if (srq_index >= shm::kSrqsMax ||
             arena.srqs[srq_index].live.load(std::memory_order_acquire) == 0 ||
             arena.srqs[srq_index].xrcd != peer_->xrcd || arena.srqs[srq_index].xrcd == 0) {
-            return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+            return refuse_remote(hca::WcStatus::kRemInvReqErr, hca::AsyncKind::kQpReqErr);
         }
     }
-    SrqShared& srq = arena.srqs[srq_index];
-    DeliveryRecord* const record = delivery_record(*process_, *stripe_);
+    shm::SrqShared& srq = arena.srqs[srq_index];
+    shm::DeliveryRecord* const record = delivery_record(*process_, *stripe_);
     if (record == nullptr || !srq_take(self_, srq, srq_index, *record)) {
         return not_ready();
     }
     const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
     const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, record->request, srq.pd,
                                             arena.cqs[cq], {record, nullptr, 0});
-    park_point(ParkPoint::kSrqBeforeDelivered);
+    park_point(shm::ParkPoint::kSrqBeforeDelivered);
     delivered(*record);
     return verdict;
 }
@@ -434,81 +442,85 @@ DirectQp::Verdict DirectQp::deliver_shared(const WorkRequest& wr, const Gather& 
 /// receive completion, as an HCA receives the acknowledgement before its peer's program can answer:
 /// no answer overtakes the completion. A receiver that stops between the two counts as one that
 /// stopped after its acknowledgement.
-DirectQp::Verdict DirectQp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq,
-                                      const Cqe& entry, const Completing& completing) {
+DirectQp::Verdict DirectQp::hand_over(const shm::WorkRequest& wr, std::uint64_t bytes,
+                                      shm::CqShared& cq, const shm::Cqe& entry,
+                                      const Completing& completing) {
     if (completing.ring != nullptr &&
         completing.ring->head.load(std::memory_order_acquire) != completing.index) [[unlikely]] {
-        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
+        return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
     }
     count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), bytes),
           hca::ack_cost(format_));
     complete_done(wr);
-    cq_push(self_, cq, entry, (wr.flags & kSendSolicited) != 0, completing);
-    return {Outcome::kCompleted, WcStatus::kSuccess};
+    cq_push(self_, cq, entry, (wr.flags & hca::kSendSolicited) != 0, completing);
+    return {Outcome::kCompleted, hca::WcStatus::kSuccess};
 }
 
-DirectQp::Verdict DirectQp::finish_delivery(const WorkRequest& wr, const Gather& gather,
+DirectQp::Verdict DirectQp::finish_delivery(const shm::WorkRequest& wr, const Gather& gather,
                                             bool scatter, std::uint32_t byte_len,
-                                            const TakenRecv& taken, std::uint32_t pd, CqShared& cq,
-                                            const Completing& completing) {
-    const Arena& arena = self_.arena;
-    Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
+                                            const shm::TakenRecv& taken, std::uint32_t pd,
+                                            shm::CqShared& cq, const Completing& completing) {
+    const shm::Arena& arena = self_.arena;
+    shm::Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
     e.src_qpn = shared_->qpn;
     e.slid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     e.sl = attr_.av.sl;
     e.pkey_index = peer_->pkey_index;
-    WcStatus status = scatter ? scatter_check(arena, taken, pd, gather.bytes) : WcStatus::kSuccess;
-    if (status == WcStatus::kLocLenErr && init_.type == QpType::kUc && completing.ring != nullptr) {
+    hca::WcStatus status =
+        scatter ? scatter_check(arena, taken, pd, gather.bytes) : hca::WcStatus::kSuccess;
+    if (status == hca::WcStatus::kLocLenErr && init_.type == hca::QpType::kUc &&
+        completing.ring != nullptr) {
         return {};  // The request waits for the next message (IBA vol. 1, 9.9.6.3, class D).
     }
-    if (status == WcStatus::kSuccess && wr.opcode == WrOpcode::kSendInv &&
+    if (status == hca::WcStatus::kSuccess && wr.opcode == hca::WrOpcode::kSendInv &&
         !invalidate_window(arena, wr.imm_or_rkey, peer_->pd, peer_->qpn)) {
-        status = WcStatus::kLocAccessErr;
+        status = hca::WcStatus::kLocAccessErr;
     }
-    park_point(ParkPoint::kSendBeforeCopy);
-    if (status == WcStatus::kSuccess && scatter && !scatter_copy(*process_, gather, taken, pd)) {
+    park_point(shm::ParkPoint::kSendBeforeCopy);
+    if (status == hca::WcStatus::kSuccess && scatter &&
+        !scatter_copy(*process_, gather, taken, pd)) {
         if (owner_gone(self_, peer_->owner)) {
-            return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+            return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
         }
-        status = WcStatus::kLocProtErr;
+        status = hca::WcStatus::kLocProtErr;
     }
-    park_point(ParkPoint::kSendAfterCopy);
-    if (status == WcStatus::kSuccess) [[likely]] {
+    park_point(shm::ParkPoint::kSendAfterCopy);
+    if (status == hca::WcStatus::kSuccess) [[likely]] {
         return hand_over(wr, gather.bytes, cq, e, completing);
     }
     e.status = static_cast<std::uint8_t>(status);
     if (!cq_push(self_, cq, e, true, completing)) {
-        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
     }
-    if (init_.type == QpType::kUc) {
+    if (init_.type == hca::QpType::kUc) {
         // The receive request ended in an error of its own, which the responder does not report.
         if (hca::stops_receiving(init_.type, status)) {
-            stop_peer(AsyncKind::kQpReqErr);
+            stop_peer(hca::AsyncKind::kQpReqErr);
         }
         return {};
     }
-    if (status == WcStatus::kLocAccessErr) {
+    if (status == hca::WcStatus::kLocAccessErr) {
         // The R_Key could not be invalidated: the responder sends no NAK (IBA vol. 1, 9.9.6.3,
         // class J).
         arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
-        stop_peer(AsyncKind::kQpReqErr);
-        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        stop_peer(hca::AsyncKind::kQpReqErr);
+        return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
     }
-    return refuse_remote(
-        status == WcStatus::kLocLenErr ? WcStatus::kRemInvReqErr : WcStatus::kRemOpErr,
-        AsyncKind::kQpReqErr);
+    return refuse_remote(status == hca::WcStatus::kLocLenErr ? hca::WcStatus::kRemInvReqErr
+                                                             : hca::WcStatus::kRemOpErr,
+                         hca::AsyncKind::kQpReqErr);
 }
 
 /// Executes a bind or a local invalidate, which change keys of this process only.
-DirectQp::Verdict DirectQp::do_local(const WorkRequest& wr) {
-    const Arena& arena = self_.arena;
-    if (wr.opcode == WrOpcode::kLocalInv) {
+DirectQp::Verdict DirectQp::do_local(const shm::WorkRequest& wr) {
+    const shm::Arena& arena = self_.arena;
+    if (wr.opcode == hca::WrOpcode::kLocalInv) {
         return invalidate_window(arena, wr.imm_or_rkey, shared_->pd, shared_->qpn)
                    ? Verdict{}
-                   : failed(WcStatus::kMwBindErr);
+                   : failed(hca::WcStatus::kMwBindErr);
     }
     if (!may_bind(arena, *wr.bind, shared_->pd)) {
-        return failed(WcStatus::kMwBindErr);
+        return failed(hca::WcStatus::kMwBindErr);
     }
     // No new request can use the window without its key, and after the grace period no old one
     // does.
@@ -517,9 +529,9 @@ DirectQp::Verdict DirectQp::do_local(const WorkRequest& wr) {
     wait_grace(arena, self_.owner, stripe_);
     if (before == 0 || !bind_window(arena, *wr.bind, shared_->pd, shared_->qpn)) {
         key.store(before, std::memory_order_release);
-        return failed(WcStatus::kMwBindErr);
+        return failed(hca::WcStatus::kMwBindErr);
     }
     return {};
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

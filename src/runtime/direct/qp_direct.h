@@ -19,13 +19,13 @@
 #include "runtime/shm/path.h"
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class DirectQp final : public QpBase {
   public:
     DirectQp(Process& process, const QpInit& init, std::uint32_t index);
 
-    int post_locked(const WorkRequest& wr);
+    int post_locked(const shm::WorkRequest& wr);
     void unlock_receive_and_wake();
     int modify(const QpAttr& attr, std::uint32_t mask) override;
     void stop_if_failed() override;
@@ -42,11 +42,11 @@ class DirectQp final : public QpBase {
 
   private:
     struct Waiting {
-        WorkRequest wr;
+        shm::WorkRequest wr;
         std::uint32_t posted;  ///< The value of send_posted_ just after this request was posted.
-        std::vector<Sge> sges;
+        std::vector<hca::Sge> sges;
         std::vector<char> data;  ///< Inline payload.
-        BindInfo bind;
+        shm::BindInfo bind;
     };
 
     enum class Outcome : std::uint8_t {
@@ -58,54 +58,55 @@ class DirectQp final : public QpBase {
     };
     struct Verdict {
         Outcome outcome = Outcome::kDone;
-        WcStatus status = WcStatus::kSuccess;
+        hca::WcStatus status = hca::WcStatus::kSuccess;
     };
-    static Verdict failed(WcStatus status) { return {Outcome::kFailed, status}; }
+    static Verdict failed(hca::WcStatus status) { return {Outcome::kFailed, status}; }
 
     int open() override { return 0; }
     void close() override;
     int change_locked(const QpAttr& attr, std::uint32_t mask) override;
 
     // qp_post.cc: posting
-    void run_or_wait(const WorkRequest& wr);
+    void run_or_wait(const shm::WorkRequest& wr);
     /// Writes the successful completion of the request that is being executed, if it asked for one.
-    void complete_done(const WorkRequest& wr);
+    void complete_done(const shm::WorkRequest& wr);
     // qp_direct.cc: running requests
-    Verdict execute(const WorkRequest& wr);
-    Verdict execute_connected(const WorkRequest& wr);
+    Verdict execute(const shm::WorkRequest& wr);
+    Verdict execute_connected(const shm::WorkRequest& wr);
     bool check_peer();
     bool check_peer_slow();
     // qp_refused.cc: packets that a switch or the destination HCA refuses because of their P_Key
     bool sends_again();
-    void count_refused(const Refusal& refusal);
-    void tell_refused(const request::Refused& packet);
-    void tell_refused(const Refusal& refusal, request::Refused packet);
-    void bad_key(std::uint32_t hca, request::Refused packet);
-    std::optional<Path> walk_there(Lid slid);
-    bool walk_back(const Path& path, Lid slid);
+    void count_refused(const shm::Refusal& refusal);
+    void tell_refused(const shm::request::Refused& packet);
+    void tell_refused(const shm::Refusal& refusal, shm::request::Refused packet);
+    void bad_key(std::uint32_t hca, shm::request::Refused packet);
+    std::optional<shm::Path> walk_there(Lid slid);
+    bool walk_back(const shm::Path& path, Lid slid);
     bool partitions_match(std::uint32_t peer_hca);
     // qp_direct.cc: the operations
-    Verdict do_write(const WorkRequest& wr);
-    Verdict do_read(const WorkRequest& wr);
-    Verdict do_atomic(const WorkRequest& wr);
-    Verdict do_atomic_write(const WorkRequest& wr);
-    Verdict do_send(const WorkRequest& wr);
+    Verdict do_write(const shm::WorkRequest& wr);
+    Verdict do_read(const shm::WorkRequest& wr);
+    Verdict do_atomic(const shm::WorkRequest& wr);
+    Verdict do_atomic_write(const shm::WorkRequest& wr);
+    Verdict do_send(const shm::WorkRequest& wr);
     Verdict not_ready() const;
-    Verdict deliver(const WorkRequest& wr, const Gather& gather, bool scatter,
+    Verdict deliver(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
                     std::uint32_t byte_len);
-    Verdict deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
+    Verdict deliver_shared(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
                            std::uint32_t byte_len);
-    Verdict hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq, const Cqe& entry,
-                      const Completing& completing);
-    Verdict finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
-                            std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
-                            CqShared& cq, const Completing& completing);
-    Verdict do_local(const WorkRequest& wr);
-    bool gather_local(const WorkRequest& wr, Gather& out) const;
-    const MrShared* find_remote(const WorkRequest& wr, std::uint64_t bytes, std::uint32_t access);
-    Verdict unreachable(Owner owner) const;
-    Verdict refuse_remote(WcStatus status, AsyncKind kind);
-    void stop_peer(AsyncKind kind);
+    Verdict hand_over(const shm::WorkRequest& wr, std::uint64_t bytes, shm::CqShared& cq,
+                      const shm::Cqe& entry, const Completing& completing);
+    Verdict finish_delivery(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
+                            std::uint32_t byte_len, const shm::TakenRecv& taken, std::uint32_t pd,
+                            shm::CqShared& cq, const Completing& completing);
+    Verdict do_local(const shm::WorkRequest& wr);
+    bool gather_local(const shm::WorkRequest& wr, Gather& out) const;
+    const shm::MrShared* find_remote(const shm::WorkRequest& wr, std::uint64_t bytes,
+                                     std::uint32_t access);
+    Verdict unreachable(shm::Owner owner) const;
+    Verdict refuse_remote(hca::WcStatus status, hca::AsyncKind kind);
+    void stop_peer(hca::AsyncKind kind);
     /// Adds to a counter without a locked instruction: only the thread that executes this queue
     /// pair's requests writes its counters.
     static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
@@ -116,26 +117,28 @@ class DirectQp final : public QpBase {
     void count(const hca::WireCost& request, const hca::WireCost& response) {
         add(shared_->xmit_packets, request.packets);
         add(shared_->xmit_words, request.words);
-        if (init_.type == QpType::kRc || init_.type == QpType::kXrcSend) {
+        if (init_.type == hca::QpType::kRc || init_.type == hca::QpType::kXrcSend) {
             add(shared_->rcv_packets, response.packets);
             add(shared_->rcv_words, response.words);
         }
     }
 
     // qp_ud.cc: datagrams
-    Verdict execute_datagram(const WorkRequest& wr);
-    bool resolve(const WorkRequest& wr, std::uint32_t& hca);
-    request::Refused refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const;
+    Verdict execute_datagram(const shm::WorkRequest& wr);
+    bool resolve(const shm::WorkRequest& wr, std::uint32_t& hca);
+    shm::request::Refused refused_datagram(const hca::AddressVector& to, std::uint32_t dest,
+                                           PKey pkey) const;
     /// Delivers a datagram to one queue pair. `completes`: the request is done with this copy, and
     /// its completion is written before that of the receiver.
-    Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
-                             bool completes);
-    bool take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record);
-    Cqe datagram_completion(const WorkRequest& wr, const QpShared& target, const TakenRecv& taken,
-                            std::uint64_t bytes) const;
-    Verdict multicast(const WorkRequest& wr, const Gather& gather);
-    bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
-    void count_datagram(const WorkRequest& wr, std::uint64_t payload);
+    Verdict deliver_datagram(const shm::WorkRequest& wr, shm::QpShared& target,
+                             const Gather& gather, bool completes);
+    bool take_for_datagram(shm::QpShared& target, std::uint64_t bytes, shm::DeliveryRecord& record);
+    shm::Cqe datagram_completion(const shm::WorkRequest& wr, const shm::QpShared& target,
+                                 const shm::TakenRecv& taken, std::uint64_t bytes) const;
+    Verdict multicast(const shm::WorkRequest& wr, const Gather& gather);
+    bool datagram_accepted(const shm::WorkRequest& wr, const shm::QpShared& target,
+                           std::uint32_t hca);
+    void count_datagram(const shm::WorkRequest& wr, std::uint64_t payload);
 
     /// The queue pairs that receive what this port sends to a multicast address. Computed again
     /// only when routes or groups have changed.
@@ -148,18 +151,18 @@ class DirectQp final : public QpBase {
         Gid dgid;
         std::vector<std::uint32_t> qpns;
 
-        bool is_of(const AddressVector& to, PKey key) const;
+        bool is_of(const hca::AddressVector& to, PKey key) const;
     };
     static constexpr std::size_t kAudiencesMax = 64;
-    const Audience& audience(const AddressVector& to);
+    const Audience& audience(const hca::AddressVector& to);
     /// Finds the queue pairs that receive what is sent to `to`. Returns false if a group was being
     /// written all the time: its members are then missing in `found`.
-    bool find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found);
+    bool find_audience(const hca::AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found);
 
     // qp_wait.cc: waiting, errors, flushing
     /// Puts a copy of a request behind those that wait.
-    void keep_waiting(const WorkRequest& wr);
-    void conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
+    void keep_waiting(const shm::WorkRequest& wr);
+    void conclude(const shm::WorkRequest& wr, std::uint32_t posted, hca::WcStatus status);
     void enter_error();
     void flush_locked();
     void flush_receives();
@@ -171,17 +174,17 @@ class DirectQp final : public QpBase {
     /// state.
     void flush_if_failed();
     // qp_modify.cc: transitions
-    void enter_state(QpState to);
+    void enter_state(hca::QpState to);
     void enter_ready_to_receive();
     void reset_direct();
 
     // The fields that a small RDMA write reads come first, so that they share cache lines.
-    QpShared* peer_ = nullptr;
+    shm::QpShared* peer_ = nullptr;
     /// What the peer's rx word must be; 0 if this queue pair is not connected.
     std::uint64_t peer_rx_ = 0;
     std::uint64_t path_generation_ = 0;
     std::uint32_t peer_qpn_ = 0;
-    Owner peer_owner_ = 0;
+    shm::Owner peer_owner_ = 0;
     const bool hazard_fence_;
     bool waiting_any_ = false;
     /// The value of send_posted_ just after the request was posted that is being executed.
@@ -189,7 +192,7 @@ class DirectQp final : public QpBase {
     hca::WireFormat format_;
     hca::WireFormat format_grh_;  ///< The format of datagrams with a global route header.
 
-    Flow* flow_ = nullptr;  ///< The flow that the last datagram was counted in.
+    shm::Flow* flow_ = nullptr;  ///< The flow that the last datagram was counted in.
     std::vector<Audience> audiences_;
     std::size_t audience_last_ = 0;
     std::deque<Waiting> waiting_;
@@ -206,4 +209,4 @@ class DirectQp final : public QpBase {
 };
 static_assert(QpKind<DirectQp>);
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -8,25 +8,25 @@
 #include "runtime/direct/carrier_call.h"
 #include "runtime/direct/process.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace qa = hca::qp_attr;
 
 int PacketQp::open() {
-    SendRing& ring = shared_->sq;
+    shm::SendRing& ring = shared_->sq;
     ring.entries = init_.max_send_wr;
     ring.sges_max = std::max(init_.max_send_sge, 1U);
     ring.inline_max = init_.max_inline;
     ring.cq = init_.send_cq != nullptr ? init_.send_cq->index() : 0;
     ring.signal_all = init_.signal_all ? 1 : 0;
-    if (init_.type != QpType::kXrcRecv && !send_ring_init(*process_, ring)) {
+    if (init_.type != hca::QpType::kXrcRecv && !send_ring_init(*process_, ring)) {
         return ENOMEM;
     }
-    LockWord carrier = 0;
+    shm::LockWord carrier = 0;
     if (init_.srq != nullptr) {
         carrier = static_cast<const PacketSrq*>(init_.srq)->carrier();
     }
-    const int error = call_carrier(*process_, CarrierCall::kCreateQp, index_, carrier);
+    const int error = call_carrier(*process_, shm::CarrierCall::kCreateQp, index_, carrier);
     if (error == 0) {
         carrier_ = carrier;
     }
@@ -35,22 +35,22 @@ int PacketQp::open() {
 
 void PacketQp::close() {
     if (carrier_ != 0) {
-        call_carrier(*process_, CarrierCall::kDestroyQp, index_, carrier_);
+        call_carrier(*process_, shm::CarrierCall::kDestroyQp, index_, carrier_);
     }
 }
 
-int PacketQp::post_locked(const WorkRequest& wr) {
+int PacketQp::post_locked(const shm::WorkRequest& wr) {
     if (const int error = check_post_locked(wr, 0); error != 0) [[unlikely]] {
         return error;
     }
     ++send_posted_;
     if (stopped_with_carrier_.load(std::memory_order_relaxed)) [[unlikely]] {
-        complete(wr, send_posted_, WcStatus::kWrFlushErr);
+        complete(wr, send_posted_, hca::WcStatus::kWrFlushErr);
         return 0;
     }
-    SendRing& ring = shared_->sq;
+    shm::SendRing& ring = shared_->sq;
     const std::uint32_t at = ring.tail.load(std::memory_order_relaxed);
-    PostedSend& posted = *send_slot(self_.arena, ring, at);
+    shm::PostedSend& posted = *send_slot(self_.arena, ring, at);
     static_cast<hca::Request&>(posted) = wr;
     if (wr.ah != nullptr) {
         posted.to = wr.ah->to;
@@ -60,7 +60,7 @@ int PacketQp::post_locked(const WorkRequest& wr) {
     }
     posted.inline_bytes = 0;
     std::uint64_t bytes = 0;
-    if ((wr.flags & kSendInline) != 0) {
+    if ((wr.flags & hca::kSendInline) != 0) {
         auto* to = reinterpret_cast<char*>(posted.sges());
         for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
             std::memcpy(to + bytes, reinterpret_cast<const char*>(wr.sges[i].addr),
@@ -81,8 +81,8 @@ int PacketQp::post_locked(const WorkRequest& wr) {
 /// Returns whether attributes are possible on Ethernet: every address has a GID, and the path MTU
 /// is at most that of the network interface.
 bool PacketQp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
-    const HcaRecord& hca = self_.arena.hcas[shared_->hca];
-    const auto is_good = [&](const AddressVector& av) {
+    const shm::HcaRecord& hca = self_.arena.hcas[shared_->hca];
+    const auto is_good = [&](const hca::AddressVector& av) {
         return av.global && gid_at(hca, av.sgid_index) != Gid{};
     };
     return ((mask & qa::kAv) == 0 || is_good(attr.av)) &&
@@ -91,23 +91,23 @@ bool PacketQp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
 }
 
 int PacketQp::change_locked(const QpAttr& attr, std::uint32_t mask) {
-    if (self_.arena.header->link_layer == LinkLayer::kEthernet && !fits_ethernet(attr, mask)) {
+    if (self_.arena.header->link_layer == hca::LinkLayer::kEthernet && !fits_ethernet(attr, mask)) {
         return EINVAL;
     }
     if (stopped_with_carrier_.load(std::memory_order_relaxed)) {
         // A program that cleans up may ask for the error state, which the queue pair has already.
-        return mask == qa::kState && attr.state == QpState::kErr ? 0 : EIO;
+        return mask == qa::kState && attr.state == hca::QpState::kErr ? 0 : EIO;
     }
     QpAttr wanted = attr;
     if ((mask & qa::kState) == 0) {
         wanted.state = state_;
     }
     if (const int error =
-            call_carrier(*process_, CarrierCall::kModifyQp, index_, carrier_, wanted, mask);
+            call_carrier(*process_, shm::CarrierCall::kModifyQp, index_, carrier_, wanted, mask);
         error != 0) {
         return error;
     }
-    if ((mask & qa::kState) != 0 && attr.state == QpState::kReset) {
+    if ((mask & qa::kState) != 0 && attr.state == hca::QpState::kReset) {
         reset_locked();
         shared_->sq.tail.store(0, std::memory_order_release);
         return 0;
@@ -128,38 +128,39 @@ void PacketQp::stop_if_failed() {
         return;
     }
     lock();
-    const QpState before = shared_->state.load(std::memory_order_acquire);
+    const hca::QpState before = shared_->state.load(std::memory_order_acquire);
     stopped_with_carrier_.store(true);
-    if (before != QpState::kReset) {
-        shared_->state.store(QpState::kErr, std::memory_order_release);
-        state_ = QpState::kErr;
-        if (before != QpState::kErr) {
-            raise(AsyncKind::kQpFatal);  // After the store, so that the program sees the new state.
+    if (before != hca::QpState::kReset) {
+        shared_->state.store(hca::QpState::kErr, std::memory_order_release);
+        state_ = hca::QpState::kErr;
+        if (before != hca::QpState::kErr) {
+            raise(hca::AsyncKind::kQpFatal);  // After the store, so that the program sees the new
+                                              // state.
         }
         flush_lost_sends();
         receive_lock_.lock();
         flush_lost_receives();
         receive_lock_.unlock();
-        if (shared_->srq != 0 && before != QpState::kErr) {
-            raise(AsyncKind::kQpLastWqeReached);
+        if (shared_->srq != 0 && before != hca::QpState::kErr) {
+            raise(hca::AsyncKind::kQpLastWqeReached);
         }
     }
     unlock();
 }
 
 void PacketQp::flush_lost_sends() {
-    const SendRing& ring = shared_->sq;
+    const shm::SendRing& ring = shared_->sq;
     if (ring.ring_off == 0) {
         return;
     }
     std::uint32_t at = init_.send_cq->newest(shared_->qpn, false).value_or(send_done_.load());
     for (const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed); at != tail; ++at) {
-        const PostedSend& posted = *send_slot(self_.arena, ring, at);
-        Cqe e{};
+        const shm::PostedSend& posted = *send_slot(self_.arena, ring, at);
+        shm::Cqe e{};
         e.wr_id = posted.wr_id;
         e.qpn = shared_->qpn;
         e.wqe_index = at + 1;
-        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
+        e.status = static_cast<std::uint8_t>(hca::WcStatus::kWrFlushErr);
         e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(posted.opcode));
         cq_push(self_, init_.send_cq->shared(), e, true);
     }
@@ -168,7 +169,7 @@ void PacketQp::flush_lost_sends() {
 /// Flushes the receive requests that the carrier has not completed. The completions say which those
 /// are; the ring's head does not, because the carrier moves it before it completes a request.
 void PacketQp::flush_lost_receives() {
-    RecvRing& ring = shared_->rq;
+    shm::RecvRing& ring = shared_->rq;
     if (ring.ring_off == 0) {
         return;
     }
@@ -178,15 +179,16 @@ void PacketQp::flush_lost_receives() {
 }
 
 void PacketQp::unlock_receive_and_wake() {
-    if (stopped_with_carrier_.load() && shared_->state.load() != QpState::kReset) [[unlikely]] {
+    if (stopped_with_carrier_.load() && shared_->state.load() != hca::QpState::kReset)
+        [[unlikely]] {
         flush_lost_receives();
         receive_lock_.unlock_full();
         return;
     }
     receive_lock_.unlock_full();
-    if (shared_->state.load() == QpState::kErr) {
+    if (shared_->state.load() == hca::QpState::kErr) {
         ring_qp_bell(self_.arena, index_);  // The carrier flushes the request.
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

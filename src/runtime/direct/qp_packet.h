@@ -12,14 +12,14 @@
 
 #include "runtime/direct/qp_base.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class PacketQp final : public QpBase {
   public:
     PacketQp(Process& process, const QpInit& init, std::uint32_t index)
         : QpBase(process, init, index) {}
 
-    int post_locked(const WorkRequest& wr);
+    int post_locked(const shm::WorkRequest& wr);
     void unlock_receive_and_wake();
     void stop_if_failed() override;
 
@@ -31,11 +31,11 @@ class PacketQp final : public QpBase {
     void flush_lost_sends();
     void flush_lost_receives();
 
-    LockWord carrier_ = 0;  ///< The lock word of the carrier that knows the queue pair.
+    shm::LockWord carrier_ = 0;  ///< The lock word of the carrier that knows the queue pair.
     /// The carrier that knew the queue pair has ended. Written under the stripe lock; threads that
     /// post receive requests read it without that lock.
     std::atomic<bool> stopped_with_carrier_{false};
 };
 static_assert(QpKind<PacketQp>);
 
-}  // namespace softib::live
+}  // namespace softib::direct

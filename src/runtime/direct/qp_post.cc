@@ -3,9 +3,9 @@
 #include "runtime/direct/process.h"
 #include "runtime/direct/qp_direct.h"
 
-namespace softib::live {
+namespace softib::direct {
 
-int DirectQp::post_locked(const WorkRequest& wr) {
+int DirectQp::post_locked(const shm::WorkRequest& wr) {
     if (const int error = check_post_locked(wr, 0); error != 0) [[unlikely]] {
         return error;
     }
@@ -14,14 +14,14 @@ int DirectQp::post_locked(const WorkRequest& wr) {
     return 0;
 }
 
-void DirectQp::run_or_wait(const WorkRequest& wr) {
-    const QpState shared_state = shared_->state.load(std::memory_order_relaxed);
-    if (waiting_any_ || shared_state != QpState::kRts) [[unlikely]] {
-        if (shared_state == QpState::kErr || shared_state == QpState::kSqe) {
-            if (shared_state == QpState::kErr) {
+void DirectQp::run_or_wait(const shm::WorkRequest& wr) {
+    const hca::QpState shared_state = shared_->state.load(std::memory_order_relaxed);
+    if (waiting_any_ || shared_state != hca::QpState::kRts) [[unlikely]] {
+        if (shared_state == hca::QpState::kErr || shared_state == hca::QpState::kSqe) {
+            if (shared_state == hca::QpState::kErr) {
                 flush_locked();
             }
-            complete(wr, send_posted_, WcStatus::kWrFlushErr);
+            complete(wr, send_posted_, hca::WcStatus::kWrFlushErr);
             return;
         }
         keep_waiting(wr);
@@ -48,10 +48,10 @@ void DirectQp::run_or_wait(const WorkRequest& wr) {
     keep_waiting(wr);
 }
 
-void DirectQp::complete_done(const WorkRequest& wr) {
-    if ((wr.flags & kSendSignaled) != 0 || init_.signal_all) {
-        complete(wr, executing_, WcStatus::kSuccess);
+void DirectQp::complete_done(const shm::WorkRequest& wr) {
+    if ((wr.flags & hca::kSendSignaled) != 0 || init_.signal_all) {
+        complete(wr, executing_, hca::WcStatus::kSuccess);
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -11,7 +11,7 @@
 #include "runtime/shm/hooks.h"
 #include "runtime/shm/path.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -19,7 +19,7 @@ constexpr std::uint32_t kGrhBytes = 40;
 
 /// Writes the 40 bytes that precede the payload of every datagram in the receive buffer: the global
 /// route header, or zeros if the datagram has none.
-void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_t payload) {
+void write_grh(char* out, const hca::AddressVector& to, const Gid& sgid, std::uint64_t payload) {
     std::memset(out, 0, kGrhBytes);
     if (!to.global) {
         return;
@@ -40,7 +40,7 @@ void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_
 
 /// Returns whether a packet goes to this group. A packet with a global route header is matched by
 /// its MGID, one without by its MLID.
-bool is_group_of(const McastGroup& group, const AddressVector& to) {
+bool is_group_of(const shm::McastGroup& group, const hca::AddressVector& to) {
     return to.global ? std::memcmp(group.mgid, to.dgid.bytes.data(), sizeof group.mgid) == 0
                      : group.mlid == to.dlid.value;
 }
@@ -51,11 +51,12 @@ constexpr int kGroupReadsMax = 10'000;
 
 /// Copies a group's members between two reads of its sequence number. Returns their number; 0 if
 /// the packet does not go to this group; std::nullopt if no consistent state was seen.
-std::optional<std::uint32_t> read_members(const McastGroup& group, const AddressVector& to,
-                                          std::uint32_t (&qpns)[kMcastMembersMax]) {
+std::optional<std::uint32_t> read_members(const shm::McastGroup& group,
+                                          const hca::AddressVector& to,
+                                          std::uint32_t (&qpns)[shm::kMcastMembersMax]) {
     for (int reads = 0; reads < kGroupReadsMax; ++reads) {
         const std::uint32_t seq = group.seq.load(std::memory_order_acquire);
-        std::uint32_t members = group.members <= kMcastMembersMax ? group.members : 0;
+        std::uint32_t members = group.members <= shm::kMcastMembersMax ? group.members : 0;
         if (!is_group_of(group, to)) {
             members = 0;
         }
@@ -64,15 +65,15 @@ std::optional<std::uint32_t> read_members(const McastGroup& group, const Address
         if ((seq & 1) == 0 && group.seq.load(std::memory_order_relaxed) == seq) {
             return members;
         }
-        cpu_relax();
+        shm::cpu_relax();
     }
     return std::nullopt;
 }
 
 }  // namespace
 
-request::Refused DirectQp::refused_datagram(const AddressVector& to, std::uint32_t dest,
-                                            PKey pkey) const {
+shm::request::Refused DirectQp::refused_datagram(const hca::AddressVector& to, std::uint32_t dest,
+                                                 PKey pkey) const {
     const std::uint16_t lid = self_.arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     return {.slid = Lid{static_cast<std::uint16_t>(lid + to.path_bits)},
             .dlid = to.dlid,
@@ -85,16 +86,16 @@ request::Refused DirectQp::refused_datagram(const AddressVector& to, std::uint32
 /// Finds the HCA that an address handle leads to, by the switches' forwarding tables; walks them
 /// only once per change of routes. Returns false if no HCA is reached. A packet that a switch
 /// refuses is counted with its flow, at the ports up to that switch.
-bool DirectQp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
+bool DirectQp::resolve(const shm::WorkRequest& wr, std::uint32_t& hca) {
     constexpr std::uint64_t kHcaMask = 0xFFFF;
-    const Arena& arena = self_.arena;
-    AddressHandle& ah = *wr.ah;
+    const shm::Arena& arena = self_.arena;
+    shm::AddressHandle& ah = *wr.ah;
     const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
     const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
     const std::uint64_t key = generation << 32 | std::uint64_t{pkey.value} << 16;
     std::uint64_t cached = ah.path.load(std::memory_order_relaxed);
     if ((cached & ~kHcaMask) != key) {
-        std::optional<Refusal> refusal;
+        std::optional<shm::Refusal> refusal;
         const auto path = walk_path(arena, init_.hca, ah.to.dlid, pkey, refusal);
         if (refusal) {
             tell_refused(*refusal, refused_datagram(ah.to, wr.remote_qpn, pkey));
@@ -107,20 +108,20 @@ bool DirectQp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
     return found != 0;
 }
 
-DirectQp::Verdict DirectQp::execute_datagram(const WorkRequest& wr) {
+DirectQp::Verdict DirectQp::execute_datagram(const shm::WorkRequest& wr) {
     char grh[kGrhBytes];
     Gather gather;
     gather.add(grh, kGrhBytes);
     if (!gather_local(wr, gather)) {
-        return failed(WcStatus::kLocProtErr);
+        return failed(hca::WcStatus::kLocProtErr);
     }
     const std::uint64_t payload = gather.bytes - kGrhBytes;
     if (payload > 4096) {
-        return failed(WcStatus::kLocLenErr);
+        return failed(hca::WcStatus::kLocLenErr);
     }
-    const Arena& arena = self_.arena;
-    const AddressVector& to = wr.ah->to;
-    const HcaRecord& source = arena.hcas[init_.hca];
+    const shm::Arena& arena = self_.arena;
+    const hca::AddressVector& to = wr.ah->to;
+    const shm::HcaRecord& source = arena.hcas[init_.hca];
     const Gid sgid = gid_at(source, to.sgid_index);
     write_grh(grh, to, sgid == Gid{} ? gid_at(source, 0) : sgid, payload);
     count_datagram(wr, payload);
@@ -131,9 +132,9 @@ DirectQp::Verdict DirectQp::execute_datagram(const WorkRequest& wr) {
     if (!resolve(wr, hca)) {
         return {};
     }
-    QpShared& target = arena.qps[qp_index(wr.remote_qpn)];
-    const Owner owner = target.owner;
-    const Hazard hazard(*stripe_, owner, hazard_fence_);
+    shm::QpShared& target = arena.qps[qp_index(wr.remote_qpn)];
+    const shm::Owner owner = target.owner;
+    const shm::Hazard hazard(*stripe_, owner, hazard_fence_);
     if (datagram_accepted(wr, target, hca) && target.qpn == wr.remote_qpn &&
         target.owner == owner) {
         return deliver_datagram(wr, target, gather, true);
@@ -143,8 +144,8 @@ DirectQp::Verdict DirectQp::execute_datagram(const WorkRequest& wr) {
 
 /// Counts a datagram in its flow. Called before the datagram is delivered, so that a program that
 /// has received it finds it in the counters.
-void DirectQp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
-    const AddressVector& to = wr.ah->to;
+void DirectQp::count_datagram(const shm::WorkRequest& wr, std::uint64_t payload) {
+    const hca::AddressVector& to = wr.ah->to;
     const hca::WireCost cost = hca::request_cost(to.global ? format_grh_ : format_,
                                                  static_cast<hca::WireOp>(wr.opcode), payload);
     if (flow_ == nullptr || flow_->dlid.load(std::memory_order_relaxed) != to.dlid.value)
@@ -158,25 +159,27 @@ void DirectQp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
     add(flow_->words, cost.words);
 }
 
-bool DirectQp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca) {
-    const Arena& arena = self_.arena;
-    if (target.rx.load(std::memory_order_acquire) != rx_word(QpType::kUd, Qpn{0}, Lid{0}) ||
+bool DirectQp::datagram_accepted(const shm::WorkRequest& wr, const shm::QpShared& target,
+                                 std::uint32_t hca) {
+    const shm::Arena& arena = self_.arena;
+    if (target.rx.load(std::memory_order_acquire) !=
+            shm::rx_word(hca::QpType::kUd, Qpn{0}, Lid{0}) ||
         target.hca != hca) {
         return false;
     }
     const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
     if (!matches(pkey, pkey_at(arena, hca, target.pkey_index))) {
-        request::Refused packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
-        packet.where = request::Refused::kAdapterPKey;
+        shm::request::Refused packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        packet.where = shm::request::Refused::kAdapterPKey;
         bad_key(hca, packet);
         return false;
     }
     const std::uint32_t qkey =
         (wr.remote_qkey & hca::kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
     if (qkey != target.qkey) {
-        request::Refused packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        shm::request::Refused packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
         packet.key = qkey;
-        packet.where = request::Refused::kAdapterQKey;
+        packet.where = shm::request::Refused::kAdapterQKey;
         bad_key(hca, packet);
         return false;
     }
@@ -186,65 +189,66 @@ bool DirectQp::datagram_accepted(const WorkRequest& wr, const QpShared& target, 
 /// Locks the receive ring of a queue pair and takes its oldest request. Returns false, with the
 /// ring unlocked, if there is no request or if it is too small: the request then waits for another
 /// datagram (IBA vol. 1, 9.9.6.3, class D).
-bool DirectQp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
-    const Arena& arena = self_.arena;
-    RecvRing& ring = target.rq;
+bool DirectQp::take_for_datagram(shm::QpShared& target, std::uint64_t bytes,
+                                 shm::DeliveryRecord& record) {
+    const shm::Arena& arena = self_.arena;
+    shm::RecvRing& ring = target.rq;
     datagram_ring_lock(arena, target, self_.lock_word);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     if (head == ring.tail.load(std::memory_order_acquire)) {
-        shm_unlock(ring.lock);
+        shm::shm_unlock(ring.lock);
         return false;
     }
     copy_out(*ring_slot(arena, ring, head), head, record.request);
     if (!holds(record.request, bytes)) {
-        shm_unlock(ring.lock);
+        shm::shm_unlock(ring.lock);
         return false;
     }
     record.source = static_cast<std::uint32_t>(&target - arena.qps);
     record.use = target.qpn;
     record.cq.store(0, std::memory_order_relaxed);
-    record.state.store(DeliveryRecord::kDatagram, std::memory_order_release);
-    park_point(ParkPoint::kRingLocked);
+    record.state.store(shm::DeliveryRecord::kDatagram, std::memory_order_release);
+    park_point(shm::ParkPoint::kRingLocked);
     return true;
 }
 
 /// Returns the successful completion of a receive request that was taken.
-Cqe DirectQp::datagram_completion(const WorkRequest& wr, const QpShared& target,
-                                  const TakenRecv& taken, std::uint64_t bytes) const {
+shm::Cqe DirectQp::datagram_completion(const shm::WorkRequest& wr, const shm::QpShared& target,
+                                       const shm::TakenRecv& taken, std::uint64_t bytes) const {
     const std::uint16_t lid = self_.arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
-    Cqe e{};
+    shm::Cqe e{};
     e.wr_id = taken.wr_id;
     e.wqe_index = taken.wqe_index;
     e.qpn = target.qpn;
     e.src_qpn = shared_->qpn;
     e.is_receive = 1;
-    e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+    e.opcode = static_cast<std::uint8_t>(hca::WcOpcode::kRecv);
     e.byte_len = static_cast<std::uint32_t>(bytes);
     e.slid = static_cast<std::uint16_t>(lid + wr.ah->to.path_bits);
     e.sl = wr.ah->to.sl;
     e.pkey_index = target.pkey_index;
     if (wr.ah->to.global) {
-        e.flags |= kWcGrh;
+        e.flags |= hca::kWcGrh;
     }
-    if (wr.opcode == WrOpcode::kSendImm) {
-        e.flags |= kWcWithImm;
+    if (wr.opcode == hca::WrOpcode::kSendImm) {
+        e.flags |= hca::kWcWithImm;
         e.imm_or_rkey = wr.imm_or_rkey;
     }
     return e;
 }
 
-DirectQp::Verdict DirectQp::deliver_datagram(const WorkRequest& wr, QpShared& target,
+DirectQp::Verdict DirectQp::deliver_datagram(const shm::WorkRequest& wr, shm::QpShared& target,
                                              const Gather& gather, bool completes) {
-    const Arena& arena = self_.arena;
-    RecvRing& ring = target.rq;
+    const shm::Arena& arena = self_.arena;
+    shm::RecvRing& ring = target.rq;
     const bool shared = target.srq != 0;
     std::uint32_t pd = target.pd;
-    DeliveryRecord* const record = delivery_record(*process_, *stripe_);
+    shm::DeliveryRecord* const record = delivery_record(*process_, *stripe_);
     if (record == nullptr) {
         return {};
     }
     if (shared) {
-        SrqShared& srq = arena.srqs[target.srq - 1];
+        shm::SrqShared& srq = arena.srqs[target.srq - 1];
         pd = srq.pd;
         if (!srq_take(self_, srq, target.srq - 1, *record)) {
             return {};
@@ -252,65 +256,66 @@ DirectQp::Verdict DirectQp::deliver_datagram(const WorkRequest& wr, QpShared& ta
     } else if (!take_for_datagram(target, gather.bytes, *record)) {
         return {};  // The datagram is lost.
     }
-    const TakenRecv& taken = record->request;
-    park_point(ParkPoint::kDatagramTaken);
-    Cqe e = datagram_completion(wr, target, taken, gather.bytes);
-    WcStatus status = scatter_check(arena, taken, pd, gather.bytes);
-    if (status == WcStatus::kSuccess && !scatter_copy(*process_, gather, taken, pd)) {
-        status = WcStatus::kLocProtErr;
+    const shm::TakenRecv& taken = record->request;
+    park_point(shm::ParkPoint::kDatagramTaken);
+    shm::Cqe e = datagram_completion(wr, target, taken, gather.bytes);
+    hca::WcStatus status = scatter_check(arena, taken, pd, gather.bytes);
+    if (status == hca::WcStatus::kSuccess && !scatter_copy(*process_, gather, taken, pd)) {
+        status = hca::WcStatus::kLocProtErr;
     }
     e.status = static_cast<std::uint8_t>(status);
     if (completes) {
         complete_done(wr);
     }
     cq_push(self_, arena.cqs[target.recv_cq], e,
-            (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess, {record, nullptr, 0});
-    park_point(ParkPoint::kDatagramCompleted);
+            (wr.flags & hca::kSendSolicited) != 0 || status != hca::WcStatus::kSuccess,
+            {record, nullptr, 0});
+    park_point(shm::ParkPoint::kDatagramCompleted);
     if (shared) {
         delivered(*record);
     } else {
         ring.head.store(taken.wqe_index + 1, std::memory_order_release);
-        park_point(ParkPoint::kDatagramHeadMoved);
+        park_point(shm::ParkPoint::kDatagramHeadMoved);
         delivered(*record);
-        shm_unlock(ring.lock);
+        shm::shm_unlock(ring.lock);
     }
-    if (hca::stops_receiving(QpType::kUd, status)) {
+    if (hca::stops_receiving(hca::QpType::kUd, status)) {
         // The receiver's own request was invalid: its queue pair enters the error state.
         target.rx.store(0, std::memory_order_release);
-        target.state.store(QpState::kErr, std::memory_order_release);
+        target.state.store(hca::QpState::kErr, std::memory_order_release);
         self_.ring(target.owner);
     }
-    return {completes ? Outcome::kCompleted : Outcome::kDone, WcStatus::kSuccess};
+    return {completes ? Outcome::kCompleted : Outcome::kDone, hca::WcStatus::kSuccess};
 }
 
-bool DirectQp::Audience::is_of(const AddressVector& to, PKey key) const {
+bool DirectQp::Audience::is_of(const hca::AddressVector& to, PKey key) const {
     return dlid == to.dlid && pkey == key && global == to.global && (!global || dgid == to.dgid);
 }
 
 /// Finds the queue pairs that are attached to the group at the HCA ports that the switches'
 /// multicast forwarding tables lead to, and at this HCA: an HCA delivers to its own queue pairs
 /// itself.
-bool DirectQp::find_audience(const AddressVector& to, PKey pkey,
+bool DirectQp::find_audience(const hca::AddressVector& to, PKey pkey,
                              std::vector<std::uint32_t>& found) {
-    const Arena& arena = self_.arena;
+    const shm::Arena& arena = self_.arena;
     found.clear();
-    if (!active(arena.hcas[init_.hca].state)) {
+    if (!shm::active(arena.hcas[init_.hca].state)) {
         return true;
     }
     std::vector<std::uint32_t> reached{init_.hca};
     follow_multicast(
         arena, init_.hca, to.dlid, pkey,
-        [&](SwitchPortRecord& port, Step step) {
-            if (step == Step::kRefusedIn || step == Step::kRefusedOut) {
-                tell_refused({&port, step == Step::kRefusedIn},
+        [&](shm::SwitchPortRecord& port, sw::Step step) {
+            if (step == sw::Step::kRefusedIn || step == sw::Step::kRefusedOut) {
+                tell_refused({&port, step == sw::Step::kRefusedIn},
                              refused_datagram(to, kQpnMulticast.value, pkey));
             }
         },
         [&](std::uint32_t hca) { reached.push_back(hca); });
     std::ranges::sort(reached);
     bool whole = true;
-    for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
-        std::uint32_t qpns[kMcastMembersMax];
+    for (std::uint32_t g = 0; g < shm::kMcastGroupsMax; ++g) {
+        std::uint32_t qpns[shm::kMcastMembersMax];
         const std::optional<std::uint32_t> members = read_members(arena.mcast[g], to, qpns);
         whole = whole && members;
         for (std::uint32_t m = 0; m < members.value_or(0); ++m) {
@@ -327,8 +332,8 @@ bool DirectQp::find_audience(const AddressVector& to, PKey pkey,
     return whole;
 }
 
-const DirectQp::Audience& DirectQp::audience(const AddressVector& to) {
-    const ArenaHeader& header = *self_.arena.header;
+const DirectQp::Audience& DirectQp::audience(const hca::AddressVector& to) {
+    const shm::ArenaHeader& header = *self_.arena.header;
     const std::uint64_t route = header.route_generation.load(std::memory_order_acquire);
     const std::uint64_t mcast = header.mcast_generation.load(std::memory_order_acquire);
     const PKey pkey = pkey_at(self_.arena, init_.hca, attr_.pkey_index);
@@ -357,12 +362,12 @@ const DirectQp::Audience& DirectQp::audience(const AddressVector& to) {
     return audience;
 }
 
-DirectQp::Verdict DirectQp::multicast(const WorkRequest& wr, const Gather& gather) {
-    const Arena& arena = self_.arena;
+DirectQp::Verdict DirectQp::multicast(const shm::WorkRequest& wr, const Gather& gather) {
+    const shm::Arena& arena = self_.arena;
     for (const std::uint32_t qpn : audience(wr.ah->to).qpns) {
-        QpShared& target = arena.qps[qp_index(qpn)];
-        const Owner owner = target.owner;
-        const Hazard hazard(*stripe_, owner, hazard_fence_);
+        shm::QpShared& target = arena.qps[qp_index(qpn)];
+        const shm::Owner owner = target.owner;
+        const shm::Hazard hazard(*stripe_, owner, hazard_fence_);
         if (target.qpn == qpn && datagram_accepted(wr, target, target.hca) &&
             target.owner == owner) {
             deliver_datagram(wr, target, gather, false);
@@ -371,4 +376,4 @@ DirectQp::Verdict DirectQp::multicast(const WorkRequest& wr, const Gather& gathe
     return {};
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

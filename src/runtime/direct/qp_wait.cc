@@ -5,7 +5,7 @@
 #include "runtime/direct/qp_direct.h"
 #include "runtime/shm/grace.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -17,14 +17,14 @@ constexpr std::uint64_t kPeerCheckPeriodNs = 20'000'000;
 }  // namespace
 
 /// Completes a failed request with its status, then stops the queue pair.
-void DirectQp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
+void DirectQp::conclude(const shm::WorkRequest& wr, std::uint32_t posted, hca::WcStatus status) {
     complete(wr, posted, status);
-    if (init_.type == QpType::kUd || init_.type == QpType::kUc) {
+    if (init_.type == hca::QpType::kUd || init_.type == hca::QpType::kUc) {
         // Unreliable services stop only their send queue (IBA vol. 1, 10.3.1.6).
-        state_ = QpState::kSqe;
-        shared_->state.store(QpState::kSqe, std::memory_order_release);
+        state_ = hca::QpState::kSqe;
+        shared_->state.store(hca::QpState::kSqe, std::memory_order_release);
         for (const Waiting& w : waiting_) {
-            complete(w.wr, w.posted, WcStatus::kWrFlushErr);
+            complete(w.wr, w.posted, hca::WcStatus::kWrFlushErr);
         }
         waiting_.clear();
         waiting_any_ = false;
@@ -45,14 +45,14 @@ void DirectQp::start_wait(const Verdict& verdict) {
         limit = once == hca::kTimeoutInfiniteNs ? kDeadPeerNs
                                                 : once * (std::uint64_t{attr_.retry_cnt} + 1);
     }
-    deadline_ns_.store(limit == 0 ? 0 : monotonic_ns() + limit, std::memory_order_relaxed);
+    deadline_ns_.store(limit == 0 ? 0 : shm::monotonic_ns() + limit, std::memory_order_relaxed);
 }
 
-void DirectQp::keep_waiting(const WorkRequest& wr) {
+void DirectQp::keep_waiting(const shm::WorkRequest& wr) {
     Waiting w{wr, send_posted_, {}, {}, {}};
     w.sges.assign(wr.sges, wr.sges + wr.num_sge);
-    if ((wr.flags & kSendInline) != 0) {
-        for (Sge& sge : w.sges) {
+    if ((wr.flags & hca::kSendInline) != 0) {
+        for (hca::Sge& sge : w.sges) {
             const auto* from = reinterpret_cast<const char*>(sge.addr);
             w.data.insert(w.data.end(), from, from + sge.length);
         }
@@ -62,9 +62,9 @@ void DirectQp::keep_waiting(const WorkRequest& wr) {
     }
     waiting_.push_back(std::move(w));
     Waiting& kept = waiting_.back();
-    if ((wr.flags & kSendInline) != 0) {
+    if ((wr.flags & hca::kSendInline) != 0) {
         std::uint64_t at = 0;
-        for (Sge& sge : kept.sges) {
+        for (hca::Sge& sge : kept.sges) {
             sge.addr = reinterpret_cast<std::uint64_t>(kept.data.data()) + at;
             at += sge.length;
         }
@@ -75,7 +75,7 @@ void DirectQp::keep_waiting(const WorkRequest& wr) {
     }
     if (!waiting_any_) {
         waiting_any_ = true;
-        if (state_ == QpState::kRts) {
+        if (state_ == hca::QpState::kRts) {
             process_->progress.add_stalled(*this);
         }
     }
@@ -84,7 +84,7 @@ void DirectQp::keep_waiting(const WorkRequest& wr) {
 /// Returns whether the process of the peer has ended, so that it will never post a receive request.
 /// The daemon would report that, but may have ended too.
 bool DirectQp::peer_is_silent() {
-    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t now = shm::monotonic_ns();
     if (now - liveness_checked_ns_ > kPeerCheckPeriodNs) {
         liveness_checked_ns_ = now;
         peer_silent_ = peer_owner_ != 0 && !owner_alive(self_.arena, peer_owner_);
@@ -96,18 +96,18 @@ bool DirectQp::advance() {
     lock();
     bool empty = true;
     while (!waiting_.empty()) {
-        if (shared_->state.load(std::memory_order_relaxed) == QpState::kErr) {
+        if (shared_->state.load(std::memory_order_relaxed) == hca::QpState::kErr) {
             flush_locked();
             break;
         }
-        if (state_ != QpState::kRts) {
+        if (state_ != hca::QpState::kRts) {
             break;  // The send queue is drained (SQD): its requests wait for RTS.
         }
         Waiting& w = waiting_.front();
         executing_ = w.posted;
         Verdict verdict = execute(w.wr);
         if (verdict.outcome == Outcome::kNotReady && peer_is_silent()) {
-            verdict = {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+            verdict = {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
         }
         if (verdict.outcome == Outcome::kDone || verdict.outcome == Outcome::kCompleted) {
             if (verdict.outcome == Outcome::kDone) {
@@ -123,7 +123,7 @@ bool DirectQp::advance() {
             }
             const std::uint64_t deadline = deadline_ns_.load(std::memory_order_relaxed);
             if (!(verdict.outcome == Outcome::kNotReady && attr_.rnr_retry == 0) &&
-                (deadline == 0 || monotonic_ns() < deadline)) {
+                (deadline == 0 || shm::monotonic_ns() < deadline)) {
                 empty = false;
                 break;
             }
@@ -141,10 +141,10 @@ bool DirectQp::advance() {
 void DirectQp::ask_for_wake() {
     lock();
     if (!waiting_.empty() && wait_reason_ == Outcome::kNotReady && peer_ != nullptr) {
-        const Arena& arena = self_.arena;
-        RecvRing* ring = &peer_->rq;
-        if (init_.type == QpType::kXrcSend) {
-            ring = &arena.srqs[waiting_.front().wr.remote_srqn % kSrqsMax].ring;
+        const shm::Arena& arena = self_.arena;
+        shm::RecvRing* ring = &peer_->rq;
+        if (init_.type == hca::QpType::kXrcSend) {
+            ring = &arena.srqs[waiting_.front().wr.remote_srqn % shm::kSrqsMax].ring;
         } else if (peer_->srq != 0) {
             ring = &arena.srqs[peer_->srq - 1].ring;
         }
@@ -157,18 +157,18 @@ void DirectQp::ask_for_wake() {
 
 void DirectQp::enter_error() {
     shared_->rx.store(0, std::memory_order_release);
-    shared_->state.store(QpState::kErr, std::memory_order_release);
-    state_ = QpState::kErr;
+    shared_->state.store(hca::QpState::kErr, std::memory_order_release);
+    state_ = hca::QpState::kErr;
     flushed_ = false;
     flush_locked();
 }
 
 void DirectQp::flush_if_failed() {
-    if (shared_->state.load(std::memory_order_acquire) != QpState::kErr) {
+    if (shared_->state.load(std::memory_order_acquire) != hca::QpState::kErr) {
         return;
     }
     lock();
-    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr) {
+    if (shared_->state.load(std::memory_order_acquire) == hca::QpState::kErr) {
         flush_locked();
     }
     unlock();
@@ -185,11 +185,13 @@ void DirectQp::stop_with_cq() {
         return;
     }
     lock();
-    if (!stopped_with_cq_ && shared_->state.load(std::memory_order_acquire) != QpState::kReset) {
+    if (!stopped_with_cq_ &&
+        shared_->state.load(std::memory_order_acquire) != hca::QpState::kReset) {
         stopped_with_cq_ = true;
         shared_->rx.store(0, std::memory_order_release);
-        shared_->state.store(QpState::kErr, std::memory_order_release);
-        raise(AsyncKind::kQpFatal);  // After the store, so that the program sees the new state.
+        shared_->state.store(hca::QpState::kErr, std::memory_order_release);
+        raise(
+            hca::AsyncKind::kQpFatal);  // After the store, so that the program sees the new state.
         flush_locked();
     }
     unlock();
@@ -200,11 +202,11 @@ void DirectQp::flush_locked() {
         return;
     }
     flushed_ = true;
-    state_ = QpState::kErr;
+    state_ = hca::QpState::kErr;
     // Senders that were delivering when the state changed finish first.
     wait_grace(self_.arena, self_.owner, stripe_);
     for (const Waiting& w : waiting_) {
-        complete(w.wr, w.posted, WcStatus::kWrFlushErr);
+        complete(w.wr, w.posted, hca::WcStatus::kWrFlushErr);
     }
     waiting_.clear();
     waiting_any_ = false;
@@ -212,7 +214,7 @@ void DirectQp::flush_locked() {
     flush_receives();
     receive_lock_.unlock();
     if (shared_->srq != 0) {
-        raise(AsyncKind::kQpLastWqeReached);
+        raise(hca::AsyncKind::kQpLastWqeReached);
     }
 }
 
@@ -220,21 +222,22 @@ void DirectQp::flush_receives() {
     if (shared_->rq.ring_off == 0) {
         return;
     }
-    RecvRing& ring = shared_->rq;
-    const bool datagrams = init_.type == QpType::kUd;
+    shm::RecvRing& ring = shared_->rq;
+    const bool datagrams = init_.type == hca::QpType::kUd;
     if (datagrams) {
         datagram_ring_lock(self_.arena, *shared_, self_.lock_word);
     }
     const std::uint32_t first =
         init_.recv_cq->claim_receives(shared_->qpn, ring, receive_polled_.load());
     if (datagrams) {
-        shm_unlock(ring.lock);
+        shm::shm_unlock(ring.lock);
     }
     flush_receives_from(first);
 }
 
 void DirectQp::unlock_receive_and_wake() {
-    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr && flushed_) [[unlikely]] {
+    if (shared_->state.load(std::memory_order_acquire) == hca::QpState::kErr && flushed_)
+        [[unlikely]] {
         flush_receives();
     }
     receive_lock_.unlock_full();
@@ -248,4 +251,4 @@ void DirectQp::close() {
     unlock();
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

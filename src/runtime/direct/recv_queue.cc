@@ -13,7 +13,7 @@
 #include "runtime/shm/grace.h"
 #include "runtime/shm/hooks.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -23,19 +23,20 @@ constexpr std::uint32_t kSrqSpare = 16;
 
 }  // namespace
 
-DeliveryRecord* delivery_record(Process& process, Stripe& stripe) {
+shm::DeliveryRecord* delivery_record(Process& process, shm::Stripe& stripe) {
     std::uint64_t off = stripe.delivery_off.load(std::memory_order_relaxed);
     if (off == 0) [[unlikely]] {
-        off = process.memory.allocate(sizeof(DeliveryRecord));
+        off = process.memory.allocate(sizeof(shm::DeliveryRecord));
         stripe.delivery_off.store(off, std::memory_order_release);
     }
-    return off != 0 ? process.self.arena.at<DeliveryRecord>(off) : nullptr;
+    return off != 0 ? process.self.arena.at<shm::DeliveryRecord>(off) : nullptr;
 }
 
-bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
+bool ring_init(Process& process, shm::RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
                std::uint32_t spare) {
     const std::uint32_t slots = std::bit_ceil(std::max(entries + spare, 1U));
-    const auto stride = static_cast<std::uint32_t>(sizeof(RecvWqe) + sizeof(Sge) * sges_max);
+    const auto stride =
+        static_cast<std::uint32_t>(sizeof(shm::RecvWqe) + sizeof(hca::Sge) * sges_max);
     ring.stride_bytes = std::bit_ceil(stride);
     ring.mask = slots - 1;
     ring.sges_max = sges_max;
@@ -48,15 +49,15 @@ bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uin
     return ring.ring_off != 0;
 }
 
-void ring_free(Process& process, RecvRing& ring) {
+void ring_free(Process& process, shm::RecvRing& ring) {
     if (ring.ring_off != 0) {
         process.memory.release(ring.ring_off, std::uint64_t{ring.mask + 1} * ring.stride_bytes);
         ring.ring_off = 0;
     }
 }
 
-int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, std::uint64_t wr_id,
-                     const Sge* sges, std::uint32_t num_sge) {
+int ring_post_locked(const shm::Arena& arena, shm::RecvRing& ring, std::uint32_t freed,
+                     std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge) {
     if (num_sge > ring.sges_max) {
         return EINVAL;
     }
@@ -64,7 +65,7 @@ int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, st
     if (tail - freed >= ring.entries) {
         return ENOMEM;
     }
-    RecvWqe& wqe = *ring_slot(arena, ring, tail);
+    shm::RecvWqe& wqe = *ring_slot(arena, ring, tail);
     wqe.wr_id = wr_id;
     wqe.num_sge = num_sge;
     std::uint64_t total = 0;
@@ -77,18 +78,18 @@ int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, st
     return 0;
 }
 
-void copy_out(const RecvWqe& wqe, std::uint32_t index, TakenRecv& out) {
+void copy_out(const shm::RecvWqe& wqe, std::uint32_t index, shm::TakenRecv& out) {
     out.wr_id = wqe.wr_id;
     out.num_sge = wqe.num_sge;
     out.wqe_index = index;
-    std::memcpy(out.sges, wqe.sges(), wqe.num_sge * sizeof(Sge));
+    std::memcpy(out.sges, wqe.sges(), wqe.num_sge * sizeof(hca::Sge));
 }
 
-void ring_wake_sender(const Attachment& self, RecvRing& ring) {
+void ring_wake_sender(const Attachment& self, shm::RecvRing& ring) {
     if (ring.rnr_waiter.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         const std::uint32_t waiter = ring.rnr_waiter.exchange(0);
         if (waiter != 0) {
-            self.ring(static_cast<Owner>(waiter));
+            self.ring(static_cast<shm::Owner>(waiter));
         }
     }
 }
@@ -97,20 +98,20 @@ Srq::Srq(Process& process, std::uint32_t index)
     : shared_(&process.self.arena.srqs[index]), process_(&process), index_(index) {}
 
 std::uint32_t Srq::take_record(Process& process, const Init& init) {
-    if (init.max_wr == 0 || init.max_wr > kRecvWrMax || init.max_sge > kSgesMax) {
+    if (init.max_wr == 0 || init.max_wr > kRecvWrMax || init.max_sge > hca::kSgesMax) {
         errno = EINVAL;
-        return kNoEntry;
+        return shm::kNoEntry;
     }
     const std::uint32_t index = process.srq_table.allocate();
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         errno = ENOMEM;
-        return kNoEntry;
+        return shm::kNoEntry;
     }
-    SrqShared& shared = process.self.arena.srqs[index];
+    shm::SrqShared& shared = process.self.arena.srqs[index];
     if (!ring_init(process, shared.ring, init.max_wr, std::max(init.max_sge, 1U), kSrqSpare)) {
         process.srq_table.release(index);
         errno = ENOMEM;
-        return kNoEntry;
+        return shm::kNoEntry;
     }
     ++shared.use;
     shared.limit.store(init.limit);
@@ -144,7 +145,7 @@ void Srq::destroy() {
         // Under the lock, because the daemon may be giving back a request that a dead sender took.
         srq_lock(process_->self.arena, *shared_, index_, process_->self.lock_word, 0);
         shared_->live.store(0, std::memory_order_release);
-        shm_unlock(shared_->ring.lock);
+        shm::shm_unlock(shared_->ring.lock);
         if (wait_grace(process_->self.arena, process_->self.owner, nullptr)) {
             ring_free(*process_, shared_->ring);
             shared_->owner = 0;
@@ -154,8 +155,8 @@ void Srq::destroy() {
     delete this;
 }
 
-int Srq::post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
-    RecvRing& ring = shared_->ring;
+int Srq::post_locked(std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge) {
+    shm::RecvRing& ring = shared_->ring;
     return ring_post_locked(process_->self.arena, ring, ring.head.load(std::memory_order_acquire),
                             wr_id, sges, num_sge);
 }
@@ -186,7 +187,7 @@ int Srq::resize(std::uint32_t max_wr) {
     if (max_wr == 0 || max_wr > kRecvWrMax) {
         return EINVAL;
     }
-    RecvRing& ring = shared_->ring;
+    shm::RecvRing& ring = shared_->ring;
     const std::uint32_t slots = std::bit_ceil(max_wr + kSrqSpare);
     const std::uint64_t bytes = std::uint64_t{slots} * ring.stride_bytes;
     lock_.lock();
@@ -212,7 +213,7 @@ int Srq::resize(std::uint32_t max_wr) {
         const std::uint64_t old_bytes = std::uint64_t{ring.mask + 1} * ring.stride_bytes;
         ring.ring_off = off;
         ring.mask = slots - 1;
-        shm_unlock(ring.lock);
+        shm::shm_unlock(ring.lock);
         process_->memory.release(old_off, old_bytes);
     }
     ring.entries = max_wr;
@@ -220,52 +221,52 @@ int Srq::resize(std::uint32_t max_wr) {
     return 0;
 }
 
-bool srq_take(const Attachment& self, SrqShared& srq, std::uint32_t srq_index,
-              DeliveryRecord& record) {
-    RecvRing& ring = srq.ring;
+bool srq_take(const Attachment& self, shm::SrqShared& srq, std::uint32_t srq_index,
+              shm::DeliveryRecord& record) {
+    shm::RecvRing& ring = srq.ring;
     srq_lock(self.arena, srq, srq_index, self.lock_word, 0);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
     if (head == tail || srq.live.load(std::memory_order_relaxed) == 0) {
-        shm_unlock(ring.lock);
+        shm::shm_unlock(ring.lock);
         return false;
     }
     copy_out(*ring_slot(self.arena, ring, head), head, record.request);
     record.source = srq_index;
     record.use = srq.use;
     record.cq.store(0, std::memory_order_relaxed);
-    record.state.store(DeliveryRecord::kTaking, std::memory_order_release);
-    park_point(ParkPoint::kRingLocked);
+    record.state.store(shm::DeliveryRecord::kTaking, std::memory_order_release);
+    park_point(shm::ParkPoint::kRingLocked);
     ring.head.store(head + 1, std::memory_order_release);
-    park_point(ParkPoint::kSrqHeadMoved);
-    record.state.store(DeliveryRecord::kTaken, std::memory_order_release);
+    park_point(shm::ParkPoint::kSrqHeadMoved);
+    record.state.store(shm::DeliveryRecord::kTaken, std::memory_order_release);
     const std::uint32_t limit = srq.limit.load(std::memory_order_relaxed);
     const bool reached = limit != 0 && tail - head - 1 < limit;
     if (reached) {
         srq.limit.store(0, std::memory_order_relaxed);
     }
-    shm_unlock(ring.lock);
-    park_point(ParkPoint::kSrqAfterTake);
+    shm::shm_unlock(ring.lock);
+    park_point(shm::ParkPoint::kSrqAfterTake);
     if (reached) {
         self.channels.signal(
             srq.owner, srq.async_channel,
-            {srq.cookie, static_cast<std::uint32_t>(AsyncKind::kSrqLimitReached), 0});
+            {srq.cookie, static_cast<std::uint32_t>(hca::AsyncKind::kSrqLimitReached), 0});
     }
     return true;
 }
 
 int PacketSrq::open() {
-    return call_carrier(*process_, CarrierCall::kCreateSrq, index_, carrier_);
+    return call_carrier(*process_, shm::CarrierCall::kCreateSrq, index_, carrier_);
 }
 
 void PacketSrq::close() {
     if (carrier_ != 0) {
-        call_carrier(*process_, CarrierCall::kDestroySrq, index_, carrier_);
+        call_carrier(*process_, shm::CarrierCall::kDestroySrq, index_, carrier_);
     }
 }
 
 int PacketSrq::limit_changed() {
-    return call_carrier(*process_, CarrierCall::kLimitSrq, index_, carrier_);
+    return call_carrier(*process_, shm::CarrierCall::kLimitSrq, index_, carrier_);
 }
 
 /// The requests posted here stay posted: no queue pair takes them any more, and none of them
@@ -275,8 +276,8 @@ void PacketSrq::stop_if_failed() {
         !stopped_with_carrier_.exchange(true)) {
         process_->self.channels.signal(
             process_->self.owner, shared_->async_channel,
-            {shared_->cookie, static_cast<std::uint32_t>(AsyncKind::kSrqErr), 0});
+            {shared_->cookie, static_cast<std::uint32_t>(hca::AsyncKind::kSrqErr), 0});
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

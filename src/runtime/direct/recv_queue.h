@@ -14,7 +14,7 @@
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Attachment;
 class Cq;
@@ -25,26 +25,26 @@ inline constexpr std::uint32_t kRecvWrMax = 1U << 16;
 /// Allocates a receive ring in the arena. `spare` is the number of slots beyond its capacity, for
 /// requests that a process had taken when it died and that are given back. Returns false if the
 /// arena is full.
-bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
+bool ring_init(Process& process, shm::RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
                std::uint32_t spare);
-void ring_free(Process& process, RecvRing& ring);
+void ring_free(Process& process, shm::RecvRing& ring);
 
 /// Posts one request; the caller holds the owner's lock. Slots before the index `freed` are free
 /// again. Returns 0, ENOMEM (the ring is full) or EINVAL (too many scatter/gather elements).
-int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, std::uint64_t wr_id,
-                     const Sge* sges, std::uint32_t num_sge);
+int ring_post_locked(const shm::Arena& arena, shm::RecvRing& ring, std::uint32_t freed,
+                     std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge);
 
 /// Returns the number of posted requests that no sender has taken.
-inline std::uint32_t ring_count(const RecvRing& ring) {
+inline std::uint32_t ring_count(const shm::RecvRing& ring) {
     return ring.tail.load(std::memory_order_acquire) - ring.head.load(std::memory_order_relaxed);
 }
 
 /// Copies the posted request at `index` of a ring.
-void copy_out(const RecvWqe& wqe, std::uint32_t index, TakenRecv& out);
+void copy_out(const shm::RecvWqe& wqe, std::uint32_t index, shm::TakenRecv& out);
 
 /// Wakes the process that waits for a request in this ring, if one has asked for it. Called after a
 /// post.
-void ring_wake_sender(const Attachment& self, RecvRing& ring);
+void ring_wake_sender(const Attachment& self, shm::RecvRing& ring);
 
 /// A shared receive queue, basic or XRC. Senders take requests from its ring; PacketSrq is the
 /// kind for the packet path.
@@ -73,10 +73,10 @@ class Srq {
 
     std::uint32_t index() const { return index_; }
     std::uint32_t srqn() const { return shared_->srqn; }
-    const SrqShared& shared() const { return *shared_; }
+    const shm::SrqShared& shared() const { return *shared_; }
 
     void lock() { lock_.lock(); }
-    int post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
+    int post_locked(std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge);
     void unlock_and_wake();
     int modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint32_t limit);
     /// Tells the program, once, if something has failed that the queue depends on.
@@ -94,8 +94,8 @@ class Srq {
     /// Notes that the limit in the record has changed.
     virtual int limit_changed() { return 0; }
 
-    SpinLock lock_;
-    SrqShared* const shared_;
+    shm::SpinLock lock_;
+    shm::SrqShared* const shared_;
     Process* const process_;
     const std::uint32_t index_;
 
@@ -115,7 +115,7 @@ class PacketSrq final : public Srq {
     using Srq::Srq;
 
     /// The lock word of the carrier that knows this queue.
-    LockWord carrier() const { return carrier_; }
+    shm::LockWord carrier() const { return carrier_; }
     void stop_if_failed() override;
 
   private:
@@ -123,14 +123,14 @@ class PacketSrq final : public Srq {
     void close() override;
     int limit_changed() override;
 
-    LockWord carrier_ = 0;
+    shm::LockWord carrier_ = 0;
     std::atomic<bool> stopped_with_carrier_{false};
 };
 
 template <typename Kind>
 Srq* Srq::create(Process& process, const Init& init) {
     const std::uint32_t index = take_record(process, init);
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         return nullptr;
     }
     Srq* const srq = new Kind(process, index);
@@ -139,12 +139,12 @@ Srq* Srq::create(Process& process, const Init& init) {
 
 /// Returns the record of the delivery that a stripe has under way, and makes it on first use.
 /// Returns nullptr if the arena is full.
-DeliveryRecord* delivery_record(Process& process, Stripe& stripe);
+shm::DeliveryRecord* delivery_record(Process& process, shm::Stripe& stripe);
 
 /// Takes the oldest request of a shared receive queue into the record, and raises
 /// IBV_EVENT_SRQ_LIMIT_REACHED if that leaves fewer than the queue's limit. The request counts as
 /// taken until delivered(). Returns false if the queue is empty or has been destroyed.
-bool srq_take(const Attachment& self, SrqShared& srq, std::uint32_t srq_index,
-              DeliveryRecord& record);
+bool srq_take(const Attachment& self, shm::SrqShared& srq, std::uint32_t srq_index,
+              shm::DeliveryRecord& record);
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -6,7 +6,7 @@
 #include "runtime/direct/memory/remote.h"
 #include "runtime/direct/process.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -20,7 +20,7 @@ void Gather::add_zeros(std::uint64_t n) {
 }
 
 bool write_part(Process& process, const Gather::Part& part, std::uint64_t offset, std::uint64_t n,
-                const MrShared& to, std::uint64_t addr) {
+                const shm::MrShared& to, std::uint64_t addr) {
     if (!part.is_zeros) {
         return remote_write(process, process.self.arena, to, addr, part.from + offset, n,
                             part.on_gpu);
@@ -36,24 +36,25 @@ bool write_part(Process& process, const Gather::Part& part, std::uint64_t offset
     return true;
 }
 
-WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd,
-                       std::uint64_t bytes) {
+hca::WcStatus scatter_check(const shm::Arena& arena, const shm::TakenRecv& to, std::uint32_t pd,
+                            std::uint64_t bytes) {
     if (!holds(to, bytes)) {
-        return WcStatus::kLocLenErr;
+        return hca::WcStatus::kLocLenErr;
     }
     for (std::uint32_t i = 0; i < to.num_sge && bytes != 0; ++i) {
-        const Sge& sge = to.sges[i];
+        const hca::Sge& sge = to.sges[i];
         const std::uint64_t n = std::min<std::uint64_t>(bytes, sge.length);
-        if (n != 0 && find_key(arena, sge.lkey, pd, sge.addr, n, kLocalWrite) == nullptr) {
-            return WcStatus::kLocProtErr;
+        if (n != 0 && find_key(arena, sge.lkey, pd, sge.addr, n, hca::kLocalWrite) == nullptr) {
+            return hca::WcStatus::kLocProtErr;
         }
         bytes -= n;
     }
-    return WcStatus::kSuccess;
+    return hca::WcStatus::kSuccess;
 }
 
-bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, std::uint32_t pd) {
-    const Arena& arena = process.self.arena;
+bool scatter_copy(Process& process, const Gather& gather, const shm::TakenRecv& to,
+                  std::uint32_t pd) {
+    const shm::Arena& arena = process.self.arena;
     std::uint32_t sge = 0;
     std::uint64_t filled = 0;  // Bytes of sges[sge] that are filled.
     for (std::uint32_t p = 0; p < gather.count; ++p) {
@@ -63,10 +64,11 @@ bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, s
             if (sge == to.num_sge) {
                 return false;
             }
-            const Sge& s = to.sges[sge];
+            const hca::Sge& s = to.sges[sge];
             const std::uint64_t n = std::min<std::uint64_t>(part.bytes - moved, s.length - filled);
             if (n != 0) {
-                const MrShared* mr = find_key(arena, s.lkey, pd, s.addr + filled, n, kLocalWrite);
+                const shm::MrShared* mr =
+                    find_key(arena, s.lkey, pd, s.addr + filled, n, hca::kLocalWrite);
                 if (mr == nullptr || !write_part(process, part, moved, n, *mr, s.addr + filled)) {
                     return false;
                 }
@@ -82,4 +84,4 @@ bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, s
     return true;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -12,7 +12,7 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Process;
 
@@ -25,7 +25,7 @@ struct Gather {
         bool is_zeros;  ///< All bytes are 0, and `from` has only some of them.
     };
     /// A part for each buffer, and one for the GRH before a datagram.
-    static constexpr std::uint32_t kPartsMax = kSgesMax + 1;
+    static constexpr std::uint32_t kPartsMax = hca::kSgesMax + 1;
     Part parts[kPartsMax];
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
@@ -47,19 +47,20 @@ struct Gather {
 /// Writes `n` bytes of a part, from its byte `offset` on, to `addr` in a memory region. Returns
 /// false if the memory could not be reached.
 bool write_part(Process& process, const Gather::Part& part, std::uint64_t offset, std::uint64_t n,
-                const MrShared& to, std::uint64_t addr);
+                const shm::MrShared& to, std::uint64_t addr);
 
 /// Returns whether a receive request has room for a message of `bytes` bytes.
-inline bool holds(const TakenRecv& request, std::uint64_t bytes) {
+inline bool holds(const shm::TakenRecv& request, std::uint64_t bytes) {
     return hca::room_in({request.sges, request.num_sge}) >= bytes;
 }
 
 /// Checks whether the buffers of a receive request can take a message of `bytes` bytes, before its
 /// first byte moves. Returns kSuccess, or the error status for the receiver's completion.
-WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd,
-                       std::uint64_t bytes);
+hca::WcStatus scatter_check(const shm::Arena& arena, const shm::TakenRecv& to, std::uint32_t pd,
+                            std::uint64_t bytes);
 
 /// Moves the message. Returns false if the receiver's memory could not be reached.
-bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, std::uint32_t pd);
+bool scatter_copy(Process& process, const Gather& gather, const shm::TakenRecv& to,
+                  std::uint32_t pd);
 
-}  // namespace softib::live
+}  // namespace softib::direct

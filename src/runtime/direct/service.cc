@@ -16,44 +16,46 @@
 #include "runtime/shm/hooks.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
 /// How long to wait for a helper thread, which may be stopped, before it counts as dead.
 constexpr std::uint64_t kAnswerLimitNs = 2'000'000'000;
 
-constexpr std::uint64_t word_of(ServiceCall::State state, LockWord caller) {
-    return state == ServiceCall::kIdle ? 0
-                                       : caller | std::uint64_t{state} << ServiceCall::kStateShift;
+constexpr std::uint64_t word_of(shm::ServiceCall::State state, shm::LockWord caller) {
+    return state == shm::ServiceCall::kIdle
+               ? 0
+               : caller | std::uint64_t{state} << shm::ServiceCall::kStateShift;
 }
 
 std::uint64_t state_in(std::uint64_t word) {
-    return word >> ServiceCall::kStateShift;
+    return word >> shm::ServiceCall::kStateShift;
 }
-LockWord caller_in(std::uint64_t word) {
-    return static_cast<LockWord>(word);
+shm::LockWord caller_in(std::uint64_t word) {
+    return static_cast<shm::LockWord>(word);
 }
 
-ServiceCall* claim_call(Process& process, Owner target) {
-    ProcSlot& slot = process.self.arena.proc(target);
-    const std::uint64_t start = monotonic_ns();
+shm::ServiceCall* claim_call(Process& process, shm::Owner target) {
+    shm::ProcSlot& slot = process.self.arena.proc(target);
+    const std::uint64_t start = shm::monotonic_ns();
     for (;;) {
-        for (ServiceCall& call : slot.calls) {
+        for (shm::ServiceCall& call : slot.calls) {
             std::uint64_t word = call.state.load(std::memory_order_acquire);
             // An entry whose caller has died can be taken, unless the helper is still executing it.
-            const bool abandoned = word != 0 && state_in(word) != ServiceCall::kRunning &&
-                                   state_in(word) != ServiceCall::kAbandoned &&
+            const bool abandoned = word != 0 && state_in(word) != shm::ServiceCall::kRunning &&
+                                   state_in(word) != shm::ServiceCall::kAbandoned &&
                                    caller_in(word) != process.self.lock_word &&
                                    !holder_alive(process.self.arena, caller_in(word));
             if ((word == 0 || abandoned) &&
                 call.state.compare_exchange_strong(
-                    word, word_of(ServiceCall::kClaimed, process.self.lock_word),
+                    word, word_of(shm::ServiceCall::kClaimed, process.self.lock_word),
                     std::memory_order_acquire)) {
                 return &call;
             }
         }
-        if (monotonic_ns() - start > kAnswerLimitNs || !owner_alive(process.self.arena, target)) {
+        if (shm::monotonic_ns() - start > kAnswerLimitNs ||
+            !owner_alive(process.self.arena, target)) {
             return nullptr;
         }
         sched_yield();
@@ -62,16 +64,16 @@ ServiceCall* claim_call(Process& process, Owner target) {
 
 enum class Answer : std::uint8_t { kYes, kNo, kNone, kNoneAndRunning };
 
-Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
-    const std::uint64_t start = monotonic_ns();
-    const auto word = [&](ServiceCall::State state) {
+Answer wait_answer(Process& process, shm::Owner target, shm::ServiceCall& call) {
+    const std::uint64_t start = shm::monotonic_ns();
+    const auto word = [&](shm::ServiceCall::State state) {
         return word_of(state, process.self.lock_word);
     };
-    const std::uint64_t done = word(ServiceCall::kDone);
+    const std::uint64_t done = word(shm::ServiceCall::kDone);
     std::uint64_t checked = start;
     for (std::uint32_t spins = 0; call.state.load(std::memory_order_acquire) != done; ++spins) {
         if (spins < 200) {
-            cpu_relax();
+            shm::cpu_relax();
             continue;
         }
         // The process that we wait for may be waiting for us. Attention stays set, because it may
@@ -80,7 +82,7 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
             service_run(process);
         }
         sched_yield();
-        const std::uint64_t t = monotonic_ns();
+        const std::uint64_t t = shm::monotonic_ns();
         if (t - checked < 1'000'000) {
             continue;
         }
@@ -89,12 +91,12 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
             return Answer::kNone;
         }
         if (t - start > kAnswerLimitNs) {
-            std::uint64_t posted = word(ServiceCall::kPosted);
-            if (call.state.compare_exchange_strong(posted, word(ServiceCall::kClaimed))) {
+            std::uint64_t posted = word(shm::ServiceCall::kPosted);
+            if (call.state.compare_exchange_strong(posted, word(shm::ServiceCall::kClaimed))) {
                 return Answer::kNone;  // Taken back before the helper started it.
             }
-            std::uint64_t running = word(ServiceCall::kRunning);
-            if (call.state.compare_exchange_strong(running, word(ServiceCall::kAbandoned))) {
+            std::uint64_t running = word(shm::ServiceCall::kRunning);
+            if (call.state.compare_exchange_strong(running, word(shm::ServiceCall::kAbandoned))) {
                 return Answer::kNoneAndRunning;
             }
         }
@@ -120,19 +122,20 @@ int copy_self(const Process& process, void* to, const void* from, std::uint64_t 
     return error;
 }
 
-void run_gpu_call(Process& process, ServiceCall& call, void* bounce) {
+void run_gpu_call(Process& process, shm::ServiceCall& call, void* bounce) {
     int error = EINVAL;
-    if (call.op == ServiceCall::kRead || call.op == ServiceCall::kWrite) {
-        error = process.gpu.serve_copy(call.op == ServiceCall::kWrite, call.address, bounce,
+    if (call.op == shm::ServiceCall::kRead || call.op == shm::ServiceCall::kWrite) {
+        error = process.gpu.serve_copy(call.op == shm::ServiceCall::kWrite, call.address, bounce,
                                        call.length);
-    } else if (call.op == ServiceCall::kFetchAdd || call.op == ServiceCall::kCompareSwap) {
-        error = process.gpu.serve_atomic(call.address, call.op == ServiceCall::kCompareSwap,
+    } else if (call.op == shm::ServiceCall::kFetchAdd ||
+               call.op == shm::ServiceCall::kCompareSwap) {
+        error = process.gpu.serve_atomic(call.address, call.op == shm::ServiceCall::kCompareSwap,
                                          call.operand[0], call.operand[1], call.result);
     }
     call.status = static_cast<std::uint32_t>(error);
 }
 
-void run_call(Process& process, ServiceCall& call) {
+void run_call(Process& process, shm::ServiceCall& call) {
     auto* at = reinterpret_cast<void*>(call.address);
     void* bounce = process.self.arena.base + call.bounce_off;
     if (process.gpu.is_registered(call.address)) {
@@ -140,18 +143,18 @@ void run_call(Process& process, ServiceCall& call) {
         return;
     }
     switch (call.op) {
-        case ServiceCall::kRead:
+        case shm::ServiceCall::kRead:
             call.status = static_cast<std::uint32_t>(copy_self(process, bounce, at, call.length));
             break;
-        case ServiceCall::kWrite:
+        case shm::ServiceCall::kWrite:
             call.status = static_cast<std::uint32_t>(copy_self(process, at, bounce, call.length));
             break;
-        case ServiceCall::kFetchAdd:
-        case ServiceCall::kCompareSwap: {
+        case shm::ServiceCall::kFetchAdd:
+        case shm::ServiceCall::kCompareSwap: {
             std::uint64_t probe = 0;
             call.status = static_cast<std::uint32_t>(copy_self(process, &probe, at, sizeof probe));
             if (call.status == 0) {
-                call.result = execute_atomic(at, call.op == ServiceCall::kCompareSwap,
+                call.result = execute_atomic(at, call.op == shm::ServiceCall::kCompareSwap,
                                              call.operand[0], call.operand[1]);
             }
             break;
@@ -163,9 +166,9 @@ void run_call(Process& process, ServiceCall& call) {
 
 }  // namespace
 
-bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint64_t address,
-                  void* data, std::uint64_t length, const std::uint64_t operand[2],
-                  std::uint64_t* result) {
+bool service_call(Process& process, shm::Owner target, shm::ServiceCall::Op op,
+                  std::uint64_t address, void* data, std::uint64_t length,
+                  const std::uint64_t operand[2], std::uint64_t* result) {
     errno = EFAULT;
     if (process.self.arena.proc(target).helper_ready.load(std::memory_order_acquire) == 0) {
         return false;
@@ -177,7 +180,7 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
             return false;
         }
     }
-    ServiceCall* call = claim_call(process, target);
+    shm::ServiceCall* call = claim_call(process, target);
     if (call == nullptr) {
         if (bounce != 0) {
             process.memory.release(bounce, length);
@@ -185,7 +188,7 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
         errno = ETIMEDOUT;
         return false;
     }
-    park_point(ParkPoint::kServiceClaimed);
+    park_point(shm::ParkPoint::kServiceClaimed);
     call->op = op;
     call->address = address;
     call->length = length;
@@ -195,19 +198,19 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
         call->operand[0] = operand[0];
         call->operand[1] = operand[1];
     }
-    if (op == ServiceCall::kWrite) {
+    if (op == shm::ServiceCall::kWrite) {
         std::memcpy(process.self.arena.base + bounce, data, length);
     }
-    call->state.store(word_of(ServiceCall::kPosted, process.self.lock_word),
+    call->state.store(word_of(shm::ServiceCall::kPosted, process.self.lock_word),
                       std::memory_order_release);
-    park_point(ParkPoint::kServicePosted);
+    park_point(shm::ParkPoint::kServicePosted);
     process.self.ring(target);
     const Answer answer = wait_answer(process, target, *call);
     if (answer == Answer::kNoneAndRunning) {
         errno = ETIMEDOUT;
         return false;  // The helper may still use the bounce buffer, which is never freed.
     }
-    if (answer == Answer::kYes && op == ServiceCall::kRead) {
+    if (answer == Answer::kYes && op == shm::ServiceCall::kRead) {
         copy_ordered(data, process.self.arena.base + bounce, length);
     }
     if (answer == Answer::kYes && result != nullptr) {
@@ -224,30 +227,31 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
 }
 
 void service_run(Process& process) {
-    Stripe& stripe = process.self.slot->stripes[kServiceStripe];
+    shm::Stripe& stripe = process.self.slot->stripes[kServiceStripe];
     if (stripe.lock.exchange(1, std::memory_order_acquire) != 0) {
-        SpinLock::lock_slow(stripe.lock);
+        shm::SpinLock::lock_slow(stripe.lock);
     }
-    for (ServiceCall& call : process.self.slot->calls) {
+    for (shm::ServiceCall& call : process.self.slot->calls) {
         std::uint64_t word = call.state.load(std::memory_order_relaxed);
-        const LockWord caller = caller_in(word);
-        if (state_in(word) != ServiceCall::kPosted ||
-            !call.state.compare_exchange_strong(word, word_of(ServiceCall::kRunning, caller),
+        const shm::LockWord caller = caller_in(word);
+        if (state_in(word) != shm::ServiceCall::kPosted ||
+            !call.state.compare_exchange_strong(word, word_of(shm::ServiceCall::kRunning, caller),
                                                 std::memory_order_acquire)) {
             continue;
         }
         // The caller's hazard protects our memory and its buffer only while the caller lives. Our
         // own hazard keeps the daemon from freeing the buffer, and makes a deregistration in this
         // process wait. So if the caller is alive after this store, it may die later.
-        const Hazard hazard(stripe, static_cast<Owner>(caller), process.self.hazard_fence);
-        park_point(ParkPoint::kServiceRunning);
+        const shm::Hazard hazard(stripe, static_cast<shm::Owner>(caller),
+                                 process.self.hazard_fence);
+        park_point(shm::ParkPoint::kServiceRunning);
         if (holder_alive(process.self.arena, caller)) {
             run_call(process, call);
         } else {
             call.status = ESRCH;
         }
-        std::uint64_t running = word_of(ServiceCall::kRunning, caller);
-        if (!call.state.compare_exchange_strong(running, word_of(ServiceCall::kDone, caller),
+        std::uint64_t running = word_of(shm::ServiceCall::kRunning, caller);
+        if (!call.state.compare_exchange_strong(running, word_of(shm::ServiceCall::kDone, caller),
                                                 std::memory_order_release)) {
             call.state.store(0, std::memory_order_release);
         }
@@ -255,4 +259,4 @@ void service_run(Process& process) {
     stripe.lock.store(0, std::memory_order_release);
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

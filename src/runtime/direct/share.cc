@@ -7,18 +7,18 @@
 
 #include "runtime/direct/process.h"
 
-namespace softib::live {
+namespace softib::direct {
 
-bool Share::take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint32_t amount) {
-    const auto device = std::ranges::find(process.self.devices, hca, &DeviceEntry::hca);
+bool Share::take(Process& process, std::uint32_t hca, shm::ObjectKind kind, std::uint32_t amount) {
+    const auto device = std::ranges::find(process.self.devices, hca, &shm::DeviceEntry::hca);
     const auto place = static_cast<std::size_t>(device - process.self.devices.begin());
-    if (device == process.self.devices.end() || place >= kDevicesPerProc) {
+    if (device == process.self.devices.end() || place >= shm::kDevicesPerProc) {
         return false;
     }
     // The process's own count is raised first and lowered last: if the process is killed in
     // between, the daemon gives back too much, and the HCA has room for more objects, never for
     // fewer.
-    HeldObjects& held = process.self.slot->held[place];
+    shm::HeldObjects& held = process.self.slot->held[place];
     auto& count = held.count[static_cast<std::size_t>(kind)];
     std::atomic<std::int64_t>& all = objects_in_use(process.self.arena, hca, kind);
     __atomic_store_n(&held.hca, hca, __ATOMIC_RELAXED);  // Every thread stores the same value.
@@ -49,9 +49,9 @@ bool PinnedPages::take(Process& process, std::uint64_t address, std::uint64_t le
     if (!process.enforces_memlock) {
         return true;
     }
-    const std::uint64_t begin = address / kPageBytes * kPageBytes;
+    const std::uint64_t begin = address / shm::kPageBytes * shm::kPageBytes;
     const std::uint64_t bytes =
-        (address + length - begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+        (address + length - begin + shm::kPageBytes - 1) / shm::kPageBytes * shm::kPageBytes;
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
     const std::uint64_t all = process.pinned_bytes.fetch_add(bytes) + bytes;
@@ -71,4 +71,4 @@ void PinnedPages::release() {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -7,7 +7,7 @@
 
 #include "runtime/shm/limits.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Process;
 
@@ -21,12 +21,12 @@ class Share {
 
     /// Takes `amount` objects of a kind from the HCA's limit. Returns false, with nothing taken, if
     /// fewer are left.
-    bool take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint32_t amount = 1);
+    bool take(Process& process, std::uint32_t hca, shm::ObjectKind kind, std::uint32_t amount = 1);
 
   private:
     Process* process_ = nullptr;
-    HeldObjects* held_ = nullptr;
-    ObjectKind kind_{};
+    shm::HeldObjects* held_ = nullptr;
+    shm::ObjectKind kind_{};
     std::uint32_t amount_ = 0;
 };
 
@@ -49,4 +49,4 @@ class PinnedPages {
     std::uint64_t bytes_ = 0;
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

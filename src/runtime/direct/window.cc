@@ -3,15 +3,15 @@
 
 #include <algorithm>
 
-namespace softib::live {
+namespace softib::direct {
 
-bool invalidate_window(const Arena& arena, std::uint32_t rkey, std::uint32_t pd,
+bool invalidate_window(const shm::Arena& arena, std::uint32_t rkey, std::uint32_t pd,
                        std::uint32_t qpn) {
-    if (rkey >> 8 >= kMrsMax) {
+    if (rkey >> 8 >= shm::kMrsMax) {
         return false;
     }
-    MrShared& mr = arena.mrs[rkey >> 8];
-    if (mr.key.load(std::memory_order_acquire) != rkey || mr.kind != KeyKind::kWindow2 ||
+    shm::MrShared& mr = arena.mrs[rkey >> 8];
+    if (mr.key.load(std::memory_order_acquire) != rkey || mr.kind != hca::KeyKind::kWindow2 ||
         mr.pd != pd || mr.qpn != qpn) {
         return false;
     }
@@ -21,8 +21,8 @@ bool invalidate_window(const Arena& arena, std::uint32_t rkey, std::uint32_t pd,
     return true;
 }
 
-bool may_bind(const Arena& arena, const BindInfo& bind, std::uint32_t pd) {
-    const MrShared& window = arena.mrs[bind.mw_index];
+bool may_bind(const shm::Arena& arena, const shm::BindInfo& bind, std::uint32_t pd) {
+    const shm::MrShared& window = arena.mrs[bind.mw_index];
     // Queue pair, window and region must have the same protection domain (IBA vol. 1, C10-72).
     if (window.pd != pd ||
         !hca::kind_allows_bind(window.kind, window.length != 0, bind.access, bind.length)) {
@@ -31,18 +31,19 @@ bool may_bind(const Arena& arena, const BindInfo& bind, std::uint32_t pd) {
     if (bind.length == 0) {
         return true;
     }
-    const MrShared& region = arena.mrs[bind.mr_index];
+    const shm::MrShared& region = arena.mrs[bind.mr_index];
     const std::uint64_t offset = bind.address - region.iova;
-    const bool modifies = (bind.access & (kRemoteWrite | kRemoteAtomic)) != 0;
-    return region.key.load(std::memory_order_acquire) != 0 && !is_window(region.kind) &&
-           region.pd == pd && (region.access & kMwBind) != 0 && offset <= region.length &&
+    const bool modifies = (bind.access & (hca::kRemoteWrite | hca::kRemoteAtomic)) != 0;
+    return region.key.load(std::memory_order_acquire) != 0 && !hca::is_window(region.kind) &&
+           region.pd == pd && (region.access & hca::kMwBind) != 0 && offset <= region.length &&
            bind.length <= region.length - offset &&
-           (!modifies || (region.access & kLocalWrite) != 0);
+           (!modifies || (region.access & hca::kLocalWrite) != 0);
 }
 
-bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std::uint32_t qpn) {
-    MrShared& window = arena.mrs[bind.mw_index];
-    const MrShared& region = arena.mrs[bind.mr_index];
+bool bind_window(const shm::Arena& arena, const shm::BindInfo& bind, std::uint32_t pd,
+                 std::uint32_t qpn) {
+    shm::MrShared& window = arena.mrs[bind.mw_index];
+    const shm::MrShared& region = arena.mrs[bind.mr_index];
     // Read before may_bind() reads the region: if the region is deregistered after that, its
     // generation changes, and the window's key is invalid.
     const std::uint32_t generation = region.generation.load(std::memory_order_acquire);
@@ -58,10 +59,10 @@ bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std
         return true;
     }
     // Addresses in a zero-based window count from its start.
-    const std::uint64_t shift = (bind.access & kZeroBased) != 0 ? bind.address : 0;
+    const std::uint64_t shift = (bind.access & hca::kZeroBased) != 0 ? bind.address : 0;
     window.iova = bind.address - shift;
     window.length = bind.length;
-    window.access = bind.access & (kRemoteWrite | kRemoteRead | kRemoteAtomic);
+    window.access = bind.access & (hca::kRemoteWrite | hca::kRemoteRead | hca::kRemoteAtomic);
     window.ext_begin = region.ext_begin - shift;
     window.ext_end = region.ext_end - shift;
     window.ext_off = region.ext_off;
@@ -83,4 +84,4 @@ bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std
     return true;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -36,7 +36,7 @@
 #include "core/hca/packets.h"
 #include "core/sharp/program.h"
 
-namespace softib::live {
+namespace softib::sharp {
 
 inline constexpr std::uint64_t kGroupMagic = 0x736F667473687270;  // "softshrp"
 inline constexpr std::uint32_t kGroupVersion = 3;
@@ -206,4 +206,4 @@ inline void count(WireCount& counter, const hca::WireCost& cost) {
                         std::memory_order_relaxed);
 }
 
-}  // namespace softib::live
+}  // namespace softib::sharp

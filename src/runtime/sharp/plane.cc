@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace softib::live {
+namespace softib::sharp {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::optional<SharpPlane> parse_plane(std::string_view text) {
     return reader.ended() ? std::optional(std::move(plane)) : std::nullopt;
 }
 
-}  // namespace softib::live
+}  // namespace softib::sharp

@@ -12,7 +12,7 @@
 
 #include "core/wire/mad/mad.h"
 
-namespace softib::live {
+namespace softib::sharp {
 
 struct SharpPlane {
     struct Node {
@@ -41,4 +41,4 @@ std::string emit_plane(const SharpPlane& plane);
 /// Returns what the file's content says; std::nullopt if it is not valid.
 std::optional<SharpPlane> parse_plane(std::string_view text);
 
-}  // namespace softib::live
+}  // namespace softib::sharp

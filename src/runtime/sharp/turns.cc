@@ -12,7 +12,7 @@
 #include "runtime/shm/observe.h"
 #include "runtime/shm/program_place.h"
 
-namespace softib::live {
+namespace softib::sharp {
 
 hca::WireCost wire_cost(const GroupHeader& header, std::uint64_t bytes, bool streaming) {
     constexpr std::uint64_t kHeaderBytes = 32;  // SharpDataHeader.
@@ -96,7 +96,7 @@ std::optional<Turns> Turns::map(int file, std::uint32_t rank) {
     if (header->posts_off != 0) {
         turns.posts_ = reinterpret_cast<PostedTurn*>(turns.base_ + header->posts_off) +
                        std::size_t{rank} * kSlots;
-        turns.fabric_ = &observe_for_life(program_place().dir);
+        turns.fabric_ = &shm::observe_for_life(shm::program_place().dir);
     }
     turns.lines_ = reinterpret_cast<MemberLine*>(turns.base_ + header->counts_off);
     const auto* const first = reinterpret_cast<const sharp::Step*>(turns.base_ + header->steps_off);
@@ -357,4 +357,4 @@ void Turns::has_left(std::uint64_t number) {
     line(rank_).left.store(left_, std::memory_order_release);
 }
 
-}  // namespace softib::live
+}  // namespace softib::sharp

@@ -19,7 +19,7 @@
 #include "runtime/sharp/group_memory.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::sharp {
 
 /// A program's buffer, in several pieces of memory.
 class PieceList {
@@ -128,7 +128,7 @@ class Turns {
     GroupHeader* header_ = nullptr;
     MemberLine* lines_ = nullptr;         ///< Lines of all members.
     PostedTurn* posts_ = nullptr;         ///< This member's posts; nullptr on the direct path.
-    const Arena* fabric_ = nullptr;       ///< The arena, to wake the carrier; packet path only.
+    const shm::Arena* fabric_ = nullptr;  ///< The arena, to wake the carrier; packet path only.
     std::uint64_t left_ = 0;              ///< The first turn that this member has not left.
     std::uint32_t left_early_ = 0;        ///< Slots of turns after left_ that it has left, as bits.
     std::uint64_t slots_until_ = kSlots;  ///< All turns before this one may use their slots.
@@ -143,4 +143,4 @@ class Turns {
     std::vector<std::byte> scratch_;
 };
 
-}  // namespace softib::live
+}  // namespace softib::sharp

@@ -4,7 +4,7 @@
 #include "runtime/sharp/turns.h"
 #include "runtime/shm/thread.h"
 
-namespace softib::live {
+namespace softib::sharp {
 
 /// Posts a turn to the carrier. Returns false, with nothing changed, while the slot has an earlier
 /// turn that this member has not left.
@@ -55,8 +55,8 @@ bool Turns::collect(std::uint64_t number, const Turn& turn, const PieceList& out
 void Turns::wake_carrier() const {
     if (fabric_ != nullptr && fabric_->base != nullptr &&
         fabric_->header->carrier_sleeping.load() != 0) {
-        futex_wake(fabric_->header->carrier_doorbell);
+        shm::futex_wake(fabric_->header->carrier_doorbell);
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::sharp

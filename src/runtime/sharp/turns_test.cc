@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace softib::live {
+namespace softib::sharp {
 namespace {
 
 /// A group whose members are in one process, and do their steps when the test calls for them.
@@ -274,4 +274,4 @@ TEST_F(TurnsTest, WhatIsNoGroupIsNotMapped) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::sharp

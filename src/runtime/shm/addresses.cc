@@ -5,7 +5,7 @@
 
 #include "core/cm/address.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -61,4 +61,4 @@ std::uint32_t find_hca(const Arena& arena, const cm::Address& any) {
     return UINT32_MAX;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

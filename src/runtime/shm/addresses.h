@@ -14,7 +14,7 @@
 #include "core/cm/commands.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Returns the address of an HCA's port: generated, or on Ethernet that of its network interface.
 cm::Address address_of_hca(const Arena& arena, std::uint32_t hca);
@@ -25,4 +25,4 @@ std::uint32_t find_hca(const Arena& arena, const cm::Address& address);
 /// Returns whether an address is in the range of generated ones; an HCA need not have it.
 bool is_generated(const cm::Address& address);
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -169,4 +169,4 @@ void ChunkAllocator::release(std::uint64_t off, std::uint64_t bytes) {
     free_[size_class].push_back(off);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

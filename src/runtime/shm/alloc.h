@@ -11,7 +11,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 inline constexpr std::uint32_t kNoEntry = UINT32_MAX;
 
@@ -62,4 +62,4 @@ class ChunkAllocator {
     std::vector<std::uint64_t> free_[kClassMax + 1];
 };
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -12,7 +12,7 @@
 #include "runtime/shm/codec.h"
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 using AnyRequest =
     std::variant<request::Attach, request::Observe, request::McastAttach, request::McastDetach,
@@ -69,4 +69,4 @@ constexpr bool is_answered(RequestId id) {
     return detail::is_answered(id, static_cast<const AnyRequest*>(nullptr));
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -14,7 +14,7 @@
 
 #include "runtime/shm/limits.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -193,4 +193,4 @@ void arena_unmap(Arena& arena) {
     arena = Arena{};
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -32,7 +32,7 @@
 #include "runtime/shm/arena_queues.h"
 #include "runtime/shm/port_lanes.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
 inline constexpr std::uint32_t kArenaVersion = 14;
@@ -219,4 +219,4 @@ Arena arena_map(int fd, bool writable);
 
 void arena_unmap(Arena& arena);
 
-}  // namespace softib::live
+}  // namespace softib::shm

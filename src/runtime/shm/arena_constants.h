@@ -8,7 +8,7 @@
 
 #include "core/hca/vocabulary.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 inline constexpr std::uint32_t kProcsMax = 10240;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -43,4 +43,4 @@ inline constexpr std::size_t kObjectKinds = 8;
 enum class Tier : std::uint8_t { kShared = 1, kCopy = 2, kHelper = 3, kGpu = 4, kMapped = 5 };
 inline constexpr std::size_t kTierEnd = 6;
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -12,7 +12,7 @@
 #include "core/counters/port_counters.h"
 #include "runtime/shm/arena_constants.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 struct HostRecord {
     char name[56];
@@ -115,4 +115,4 @@ struct McastGroup {
     std::uint32_t qpns[kMcastMembersMax];
 };
 
-}  // namespace softib::live
+}  // namespace softib::shm

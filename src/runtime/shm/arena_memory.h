@@ -9,7 +9,7 @@
 #include "core/hca/vocabulary.h"
 #include "runtime/shm/arena_constants.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 using hca::AccessFlags;
 using hca::is_window;
@@ -75,4 +75,4 @@ struct alignas(64) MrShared {
 };
 static_assert(sizeof(MrShared) == 128);
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -11,7 +11,7 @@
 #include "core/hca/qp_attr.h"
 #include "runtime/shm/arena_constants.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// A call of a process to the carrier. A process makes one at a time.
 struct CarrierCall {
@@ -68,4 +68,4 @@ struct CaptureSlot {
 };
 inline constexpr std::uint32_t kCaptures = 8;
 
-}  // namespace softib::live
+}  // namespace softib::shm

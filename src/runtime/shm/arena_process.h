@@ -9,7 +9,7 @@
 #include "runtime/shm/arena_constants.h"
 #include "runtime/shm/arena_packet.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// A lock that some queue pairs of a process share, with a hazard. A thread holds the lock while it
 /// acts as the NIC of one of these queue pairs.
@@ -106,4 +106,4 @@ struct alignas(4096) ProcSlot {
     Stripe stripes[kStripesPerProc];
 };
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -12,7 +12,7 @@
 #include "runtime/shm/arena_constants.h"
 #include "runtime/shm/arena_packet.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// A completion queue entry, one cache line. The producer writes `seq` last, which makes the entry
 /// valid.
@@ -237,4 +237,4 @@ struct alignas(64) SrqShared {
     std::uint32_t use;  ///< Counts uses of this entry.
 };
 
-}  // namespace softib::live
+}  // namespace softib::shm

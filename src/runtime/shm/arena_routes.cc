@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -115,4 +115,4 @@ std::expected<ArenaRoutes, std::string> read_arena_routes(const Arena& arena) {
     return routes;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -11,7 +11,7 @@
 #include "core/routing/tables.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// The routed fabric. A switch has the same number in the graph as in the arena.
 struct ArenaRoutes {
@@ -25,4 +25,4 @@ struct ArenaRoutes {
 /// Reads the routed fabric. The error says why its graph could not be built.
 std::expected<ArenaRoutes, std::string> read_arena_routes(const Arena& arena);
 
-}  // namespace softib::live
+}  // namespace softib::shm

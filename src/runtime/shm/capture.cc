@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -99,4 +99,4 @@ bool capture_get(const Arena& arena, CaptureSlot& slot, CapturedPacket& out) {
     return true;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

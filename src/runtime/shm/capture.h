@@ -13,7 +13,7 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 struct CapturedPacket {
     std::uint64_t time_ns = 0;     ///< Nanoseconds since 1970.
@@ -27,4 +27,4 @@ void capture_put(const Arena& arena, CaptureSlot& slot, LockWord me,
 /// Reads the next packet from a ring; for the capturing process. Returns false if there is none.
 bool capture_get(const Arena& arena, CaptureSlot& slot, CapturedPacket& out);
 
-}  // namespace softib::live
+}  // namespace softib::shm

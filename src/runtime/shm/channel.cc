@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -102,4 +102,4 @@ void ChannelWriter::close_all() {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -12,7 +12,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// An event in a channel.
 struct ChannelEvent {
@@ -66,4 +66,4 @@ class ChannelWriter {
     mutable Entry entries_[kEntries];
 };
 
-}  // namespace softib::live
+}  // namespace softib::shm

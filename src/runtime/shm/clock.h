@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace softib::live {
+namespace softib::shm {
 
 inline std::uint64_t monotonic_ns() {
     timespec t{};
@@ -14,4 +14,4 @@ inline std::uint64_t monotonic_ns() {
            static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

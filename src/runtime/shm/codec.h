@@ -15,7 +15,7 @@
 
 #include "runtime/shm/protocol.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Appends fields to a message's body.
 class Encoder {
@@ -129,4 +129,4 @@ bool decode(const Message& message, Body& body) {
     return decoder.done();
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -7,7 +7,7 @@
 #include "runtime/shm/packet_queue.h"
 #include "runtime/shm/path.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -346,4 +346,4 @@ void settle_all(const Arena& arena, LockWord me) {
     for_each_qp(arena, [&](QpShared& qp) { settle_counters(arena, qp, me); });
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -24,7 +24,7 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 using counters::PortCounts;
 
@@ -52,4 +52,4 @@ void settle_flows_locked(const Arena& arena, QpShared& qp);
 /// Settles all queue pairs of the fabric; for the daemon.
 void settle_all(const Arena& arena, LockWord me);
 
-}  // namespace softib::live
+}  // namespace softib::shm

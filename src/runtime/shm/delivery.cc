@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -117,4 +117,4 @@ bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
     return true;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

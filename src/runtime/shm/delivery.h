@@ -10,7 +10,7 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Returns the slot of the receive request with this number.
 inline RecvWqe* ring_slot(const Arena& arena, const RecvRing& ring, std::uint32_t index) {
@@ -81,4 +81,4 @@ inline bool datagram_ring_lock(const Arena& arena, QpShared& qp, LockWord me,
 /// daemon. Returns false if a stopped process keeps a lock that this needs.
 bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record);
 
-}  // namespace softib::live
+}  // namespace softib::shm

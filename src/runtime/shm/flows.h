@@ -15,7 +15,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Calls fn(Flow&) for every flow of the hash table. The caller holds count_lock, or checks
 /// afterwards that flows_off is still the same.
@@ -47,4 +47,4 @@ void for_each_flow(const Arena& arena, Shared& qp, Fn&& fn) {
     for_each_flow_of_table(arena, qp, fn);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

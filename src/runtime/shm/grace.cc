@@ -10,7 +10,7 @@
 #include "runtime/shm/clock.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -170,4 +170,4 @@ bool wait_grace(const Arena& arena, Owner owner, const Stripe* self) {
     return quiet;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

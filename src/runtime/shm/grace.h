@@ -9,7 +9,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Registers this process for the expedited barrier. Returns false if the kernel has none; hazards
 /// of this process must then have a fence.
@@ -40,4 +40,4 @@ class Hazard {
 /// the stripe that the caller itself holds, or nullptr.
 bool wait_grace(const Arena& arena, Owner owner, const Stripe* self);
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -42,6 +42,6 @@ void park_point(ParkPoint point) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm
 
 #endif

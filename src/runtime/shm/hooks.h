@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace softib::live {
+namespace softib::shm {
 
 enum class ParkPoint : std::uint8_t {
     kNone,
@@ -39,4 +39,4 @@ void park_point(ParkPoint point);
 inline void park_point(ParkPoint) {}
 #endif
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace softib::live {
+namespace softib::shm {
 
 /// PCI ids of our own: a program that knows a vendor's hardware interface must not try it here.
 inline constexpr std::uint16_t kPciVendor = 0xF1B0;
@@ -16,4 +16,4 @@ inline constexpr char kBoardId[] = "SOFTIB0000001";
 inline constexpr char kHcaType[] = "softib";
 inline constexpr std::uint32_t kHardwareRevision = 0;
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #endif
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Makes a system call. Returns its result, or -1 with errno, as syscall() does.
 template <typename... Args>
@@ -44,4 +44,4 @@ long kernel_call(long number, Args... args) {
 #endif
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/shm/limits.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 std::uint32_t object_limit(const Arena& arena, ObjectKind kind) {
     return arena.header->object_limits[static_cast<std::size_t>(kind)].load(
@@ -20,4 +20,4 @@ void give_back_shares(const Arena& arena, ProcSlot& slot) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

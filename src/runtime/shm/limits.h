@@ -10,7 +10,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// The limits of an HCA by ObjectKind; kDeviceMemory is in bytes. The arena's tables have room for
 /// this many objects on each of two HCAs. The memory behind them is limited by --arena.
@@ -40,4 +40,4 @@ std::uint32_t object_limit(const Arena& arena, ObjectKind kind);
 /// Subtracts the objects of a process that has ended from the counts of the HCAs; for the daemon.
 void give_back_shares(const Arena& arena, ProcSlot& slot);
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::size_t list_devices(const Arena& arena, std::string_view hosts, std::span<D
     return count;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

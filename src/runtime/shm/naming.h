@@ -18,7 +18,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// A device that a program sees.
 struct DeviceEntry {
@@ -33,4 +33,4 @@ std::size_t list_devices(const Arena& arena, std::string_view hosts, std::span<D
 /// Returns the index of the host with this name in the host table, or UINT32_MAX if there is none.
 std::uint32_t find_host(const Arena& arena, std::string_view name);
 
-}  // namespace softib::live
+}  // namespace softib::shm

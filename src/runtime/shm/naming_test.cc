@@ -9,7 +9,7 @@
 #include "runtime/shm/counters.h"
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 namespace {
 
 TEST(Naming, OneHostKeepsItsNames) {
@@ -89,4 +89,4 @@ TEST(Counters, FarEndOfAConnectionCountsTheMirrorImage) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::shm

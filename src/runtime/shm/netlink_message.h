@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Returns where the next attribute or message begins behind one of `bytes` bytes.
 constexpr std::size_t netlink_aligned(std::size_t bytes) {
@@ -120,4 +120,4 @@ class Attributes {
     std::array<std::optional<std::string_view>, kTypes> values_{};
 };
 
-}  // namespace softib::live
+}  // namespace softib::shm

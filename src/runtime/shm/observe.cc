@@ -9,7 +9,7 @@
 
 #include "runtime/shm/rpc.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 Arena observe(const char* fabric_dir) {
     const int fd = fabric_dir == nullptr ? -1 : rpc_connect(fabric_dir);
@@ -41,4 +41,4 @@ const Arena& observe_for_life(const char* fabric_dir) {
     return arena;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

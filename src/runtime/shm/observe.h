@@ -3,7 +3,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Maps the arena of the fabric in this directory, read-only. The mapping stays until the process
 /// ends. Returns an arena with base == nullptr if no daemon answers.
@@ -15,4 +15,4 @@ Arena observe(const char* fabric_dir);
 /// process closes any descriptor of that file (fcntl(2)).
 const Arena& observe_for_life(const char* fabric_dir);
 
-}  // namespace softib::live
+}  // namespace softib::shm

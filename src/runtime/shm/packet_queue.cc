@@ -9,7 +9,7 @@
 #include "runtime/shm/clock.h"
 #include "runtime/shm/thread.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -97,4 +97,4 @@ void answer_call(CarrierCall& call, int status) {
     futex_wake(call.state);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -15,7 +15,7 @@
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// A send request in the ring of a queue pair. Its Sges follow it, or with kSendInline its data.
 struct PostedSend : hca::Request {
@@ -108,4 +108,4 @@ void for_each_call(const Arena& arena, Fn&& fn) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

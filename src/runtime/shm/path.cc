@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/shm/path.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid,
                               std::optional<PKey> pkey, std::optional<Refusal>& refused) {
@@ -18,4 +18,4 @@ std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dl
     return hca ? std::optional(Path{*hca}) : std::nullopt;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

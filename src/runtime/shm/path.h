@@ -12,7 +12,7 @@
 #include "core/switch/forward.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 using sw::Step;
 
@@ -185,4 +185,4 @@ bool for_each_port(const Arena& arena, std::uint32_t from_hca, Lid dlid, Fn&& fn
     return true;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -9,7 +9,7 @@
 
 #include "core/counters/lane_counts.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Size of the four blocks of VLArbitrationTable.
 inline constexpr std::uint32_t kArbitrationBytes = 256;
@@ -71,4 +71,4 @@ struct PortLanes {
 /// A row of an SLtoVL table: the lane of each service level in four bits, service level 0 lowest.
 using SlRow = std::atomic<std::uint64_t>;
 
-}  // namespace softib::live
+}  // namespace softib::shm

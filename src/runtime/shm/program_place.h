@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-namespace softib::live {
+namespace softib::shm {
 
 /// The fabric and the hosts that a program runs on, as `softib exec` sets them in the environment.
 /// The texts are the environment's, which the program may change: a caller that keeps them must
@@ -17,4 +17,4 @@ inline ProgramPlace program_place() {
     return {std::getenv("SOFTIB_DIR"), std::getenv("SOFTIB_HOST")};
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

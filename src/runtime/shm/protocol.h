@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace softib::live {
+namespace softib::shm {
 
 /// The version of this protocol, which is the first word of a message in every version. The daemon
 /// answers a message of another version with EPROTONOSUPPORT, in its own version.
@@ -78,4 +78,4 @@ struct Message {
 
 inline constexpr std::size_t kMessageHeadBytes = offsetof(Message, body);
 
-}  // namespace softib::live
+}  // namespace softib::shm

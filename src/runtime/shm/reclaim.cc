@@ -13,7 +13,7 @@
 #include "runtime/shm/packet_queue.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -195,4 +195,4 @@ void reclaim(const Arena& arena, Owner owner) {
     free_slot(arena, owner);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

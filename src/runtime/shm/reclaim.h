@@ -3,7 +3,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Frees everything that a dead process had in the arena: its queue pairs stop answering, receive
 /// requests that it had taken from shared queues of others go back, its table entries and memory
@@ -14,4 +14,4 @@ void reclaim(const Arena& arena, Owner owner);
 /// carrier) has died.
 void alert_all(const Arena& arena);
 
-}  // namespace softib::live
+}  // namespace softib::shm

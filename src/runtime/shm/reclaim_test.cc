@@ -5,7 +5,7 @@
 
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 namespace {
 
 TEST(Reclaim, AlertsEveryLiveProcess) {
@@ -37,4 +37,4 @@ TEST(Reclaim, AWrongNumberOfSlotsDoesNotLeadBehindTheTable) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::shm

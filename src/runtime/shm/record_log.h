@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace softib::live {
+namespace softib::shm {
 
 /// The environment variable that names the folder for these files.
 inline constexpr char kRecordVariable[] = "SOFTIB_RECORD";
@@ -42,4 +42,4 @@ static_assert(sizeof(RecordEntry) == 40);
 inline constexpr std::uint64_t kRecordPieceBytes = sizeof(RecordEntry) << 15;
 static_assert(kRecordPieceBytes % 65536 == 0);  // The largest page size.
 
-}  // namespace softib::live
+}  // namespace softib::shm

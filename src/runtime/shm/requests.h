@@ -17,7 +17,7 @@
 #include "core/cm/commands.h"
 #include "runtime/shm/protocol.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// What request::Manager asks our subnet manager to do.
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };
@@ -578,4 +578,4 @@ struct SharpMemory {
 
 }  // namespace request
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -10,7 +10,7 @@
 
 #include "runtime/shm/any_request.h"
 
-namespace softib::live {
+namespace softib::shm {
 namespace {
 
 template <typename Request>
@@ -127,4 +127,4 @@ TEST(Requests, ListOfHelpersEndsWhereItsCountSays) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::shm

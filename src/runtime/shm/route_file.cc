@@ -11,7 +11,7 @@
 #include <span>
 #include <type_traits>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -187,4 +187,4 @@ std::expected<RouteFile, std::string> read_routes(int fd) {
     return file;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

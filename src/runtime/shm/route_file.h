@@ -13,7 +13,7 @@
 
 #include "core/routing/tables.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// The contents of such a file. Switches have the numbers that they have in the arena.
 struct RouteFile {
@@ -36,4 +36,4 @@ int write_routes(const RouteFile& routes);
 /// Reads such a file. The error says what is wrong with it.
 std::expected<RouteFile, std::string> read_routes(int fd);
 
-}  // namespace softib::live
+}  // namespace softib::shm

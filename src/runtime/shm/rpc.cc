@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -175,4 +175,4 @@ bool rpc_exchange(int fd, Message& message, int* received_fd) {
            rpc_receive(fd, message, received_fd);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -12,7 +12,7 @@
 #include "runtime/shm/codec.h"
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Connects to the daemon of the fabric whose directory this is. Returns a close-on-exec
 /// descriptor, or -1 with errno (ENOENT or ECONNREFUSED: no daemon is there).
@@ -79,4 +79,4 @@ int rpc_ask(int fd, const Request& request) {
     return rpc_ask(fd, request, message, reply);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

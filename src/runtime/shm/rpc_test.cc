@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string>
 
-namespace softib::live {
+namespace softib::shm {
 namespace {
 
 class Rpc : public testing::Test {
@@ -107,4 +107,4 @@ TEST(RpcConnect, NoDaemonIsTold) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::shm

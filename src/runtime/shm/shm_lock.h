@@ -11,7 +11,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Returns whether the process of this slot runs. Asks the kernel, not the daemon: every process
 /// holds a POSIX lock, its life lock, on the byte of the arena's file at its owner number, which
@@ -87,4 +87,4 @@ inline void cpu_relax() {
 #endif
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

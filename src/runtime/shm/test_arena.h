@@ -10,7 +10,7 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Size of the arenas of tests. Pages that a test does not touch cost nothing.
 inline constexpr std::uint64_t kTestArenaBytes = std::uint64_t{4} << 30;
@@ -64,4 +64,4 @@ inline blkcnt_t blocks_of(const Arena& arena) {
     return about.st_blocks;
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -10,7 +10,7 @@
 
 #include <cstdlib>
 
-namespace softib::live {
+namespace softib::shm {
 
 namespace {
 
@@ -87,4 +87,4 @@ void futex_wake(std::atomic<std::uint32_t>& word) {
     syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace softib::live {
+namespace softib::shm {
 
 /// Starts a detached thread. Returns false if that fails. The thread blocks all signals but SIGBUS,
 /// so that the program's own threads get the program's signals. It runs, and has its part of the
@@ -24,4 +24,4 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint
 /// Wakes all threads that sleep on the word, in other processes too.
 void futex_wake(std::atomic<std::uint32_t>& word);
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace softib::live {
+namespace softib::shm {
 namespace {
 
 /// Ends when the word that it is given is 1.
@@ -29,4 +29,4 @@ TEST(Thread, RunsWhenItsStartReturns) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -9,7 +9,7 @@
 #include "core/hca/vocabulary.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::shm {
 
 using hca::AddressVector;
 using hca::AsyncKind;
@@ -50,4 +50,4 @@ struct WorkRequest : hca::Request {
     const BindInfo* bind;  ///< kBindMw only.
 };
 
-}  // namespace softib::live
+}  // namespace softib::shm

@@ -54,7 +54,7 @@ class RecordFolder {
 int run_recorded(const std::vector<std::string>& command, const std::string& folder) {
     const pid_t child = fork();
     if (child == 0) {
-        setenv(live::kRecordVariable, folder.c_str(), 1);
+        setenv(shm::kRecordVariable, folder.c_str(), 1);
         std::vector<char*> arguments;
         for (const std::string& each : command) {
             arguments.push_back(const_cast<char*>(each.c_str()));
@@ -77,19 +77,19 @@ int run_recorded(const std::vector<std::string>& command, const std::string& fol
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-Recorded kind_of(live::RecordWhat what) {
+Recorded kind_of(shm::RecordWhat what) {
     switch (what) {
-        case live::RecordWhat::kQueuePair:
+        case shm::RecordWhat::kQueuePair:
             return Recorded::kQueuePair;
-        case live::RecordWhat::kRead:
+        case shm::RecordWhat::kRead:
             return Recorded::kRead;
-        case live::RecordWhat::kAtomic:
+        case shm::RecordWhat::kAtomic:
             return Recorded::kAtomic;
-        case live::RecordWhat::kWaits:
+        case shm::RecordWhat::kWaits:
             return Recorded::kWaits;
-        case live::RecordWhat::kFound:
+        case shm::RecordWhat::kFound:
             return Recorded::kFound;
-        case live::RecordWhat::kSent:
+        case shm::RecordWhat::kSent:
             break;
     }
     return Recorded::kSent;
@@ -100,15 +100,15 @@ std::vector<RecordedProcess> read_records(const std::string& folder) {
     std::error_code unreadable;
     for (const auto& file : std::filesystem::directory_iterator(folder, unreadable)) {
         std::ifstream in(file.path(), std::ios::binary);
-        live::RecordHeader header{};
+        shm::RecordHeader header{};
         if (!in.read(reinterpret_cast<char*>(&header), sizeof header) ||
-            std::memcmp(header.magic, live::kRecordMagic, sizeof header.magic) != 0) {
+            std::memcmp(header.magic, shm::kRecordMagic, sizeof header.magic) != 0) {
             continue;
         }
         header.program[sizeof header.program - 1] = '\0';
         RecordedProcess process{.name = header.program, .rank = header.rank, .pid = header.pid};
-        in.seekg(live::kRecordPieceBytes);
-        live::RecordEntry entry{};
+        in.seekg(shm::kRecordPieceBytes);
+        shm::RecordEntry entry{};
         while (in.read(reinterpret_cast<char*>(&entry), sizeof entry) && entry.time_ns != 0) {
             process.events.push_back({entry.time_ns, entry.cpu_ns, entry.bytes, entry.qpn,
                                       entry.remote_qpn, kind_of(entry.what)});

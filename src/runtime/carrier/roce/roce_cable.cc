@@ -26,15 +26,15 @@ std::uint32_t value(const std::atomic<std::uint32_t>& word) {
 
 /// Returns the switch port at the far end of an HCA's cable, which has the captures of what the HCA
 /// sends and the faults of what it gets; nullptr if there is none.
-live::SwitchPortRecord* RoceCable::far_end(std::uint32_t hca) const {
-    const live::HcaRecord& record = arena_.hcas[hca];
+shm::SwitchPortRecord* RoceCable::far_end(std::uint32_t hca) const {
+    const shm::HcaRecord& record = arena_.hcas[hca];
     return record.peer_switch < arena_.header->switches
                ? &arena_.switch_ports[arena_.switches[record.peer_switch].port_first +
                                       record.peer_port]
                : nullptr;
 }
 
-RoceCable::Fate RoceCable::draw(const live::LinkFaults& faults) {
+RoceCable::Fate RoceCable::draw(const shm::LinkFaults& faults) {
     const std::uint32_t lost = value(faults.lost_ppm);
     const std::uint32_t broken = value(faults.broken_ppm);
     if (lost + broken == 0) [[likely]] {
@@ -60,7 +60,7 @@ void RoceCable::show(std::uint32_t taps, const wire::PacketHeaders& headers,
 
 bool RoceCable::leaves(std::uint32_t hca, const hca::Transmit& transmit) {
     const Fate fate = draw(arena_.hcas[hca].faults);
-    const live::SwitchPortRecord* const end = far_end(hca);
+    const shm::SwitchPortRecord* const end = far_end(hca);
     const std::uint32_t taps = end != nullptr ? value(end->taps) : 0;
     if (taps != 0 && fate != Fate::kLost) [[unlikely]] {
         payload_.resize(transmit.payload.length());
@@ -72,7 +72,7 @@ bool RoceCable::leaves(std::uint32_t hca, const hca::Transmit& transmit) {
 
 bool RoceCable::arrives(std::uint32_t hca, const wire::PacketHeaders& headers,
                         std::span<const std::uint8_t> payload) {
-    const live::SwitchPortRecord* const end = far_end(hca);
+    const shm::SwitchPortRecord* const end = far_end(hca);
     const Fate fate = end != nullptr ? draw(end->faults) : Fate::kArrives;
     const std::uint32_t taps = value(arena_.hcas[hca].taps);
     if (taps != 0 && fate != Fate::kLost) [[unlikely]] {

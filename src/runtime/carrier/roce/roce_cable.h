@@ -17,7 +17,7 @@ namespace softib::carrier {
 
 class RoceCable {
   public:
-    RoceCable(const live::Arena& arena, Watchers& watchers)
+    RoceCable(const shm::Arena& arena, Watchers& watchers)
         : arena_(arena), watchers_(watchers), prng_(arena.header->instance) {}
 
     /// Passes a packet that an HCA sends through its cable. Returns false if the cable loses or
@@ -30,12 +30,12 @@ class RoceCable {
 
   private:
     enum class Fate : std::uint8_t { kArrives, kLost, kBroken };
-    live::SwitchPortRecord* far_end(std::uint32_t hca) const;
-    Fate draw(const live::LinkFaults& faults);
+    shm::SwitchPortRecord* far_end(std::uint32_t hca) const;
+    Fate draw(const shm::LinkFaults& faults);
     void show(std::uint32_t taps, const wire::PacketHeaders& headers,
               std::span<const std::uint8_t> payload, bool broken);
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     Watchers& watchers_;
     Prng prng_;
     std::vector<std::uint8_t> payload_;

@@ -71,7 +71,7 @@ struct RoceWire::Inbox {
     std::array<Control, kMessages> controls{};
 };
 
-RoceWire::RoceWire(const live::Arena& arena, Adapters& adapters, Watchers& watchers)
+RoceWire::RoceWire(const shm::Arena& arena, Adapters& adapters, Watchers& watchers)
     : arena_(arena),
       adapters_(adapters),
       cable_(arena, watchers),
@@ -80,7 +80,7 @@ RoceWire::RoceWire(const live::Arena& arena, Adapters& adapters, Watchers& watch
       inbox_(std::make_unique<Inbox>()) {
     for (std::uint32_t i = 0; i < ports_.size(); ++i) {
         // What an earlier carrier counted stays.
-        const live::PortTotals& totals = arena.hcas[i].totals;
+        const shm::PortTotals& totals = arena.hcas[i].totals;
         ports_[i].xmit_packets = totals.xmit_packets.load(std::memory_order_relaxed);
         ports_[i].xmit_words = totals.xmit_words.load(std::memory_order_relaxed);
         ports_[i].rcv_packets = totals.rcv_packets.load(std::memory_order_relaxed);
@@ -95,7 +95,7 @@ RoceWire::~RoceWire() {
     close(epoll_fd_);
 }
 
-std::expected<std::unique_ptr<RoceWire>, std::string> RoceWire::open(const live::Arena& arena,
+std::expected<std::unique_ptr<RoceWire>, std::string> RoceWire::open(const shm::Arena& arena,
                                                                      Adapters& adapters,
                                                                      Watchers& watchers) {
     std::unique_ptr<RoceWire> wire(new RoceWire(arena, adapters, watchers));
@@ -240,7 +240,7 @@ void RoceWire::take(std::uint32_t hca, std::span<const std::uint8_t> datagram,
 
 void RoceWire::publish_counts() {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
-        live::PortTotals& totals = arena_.hcas[i].totals;
+        shm::PortTotals& totals = arena_.hcas[i].totals;
         totals.xmit_packets.store(ports_[i].xmit_packets, std::memory_order_relaxed);
         totals.xmit_words.store(ports_[i].xmit_words, std::memory_order_relaxed);
         totals.rcv_packets.store(ports_[i].rcv_packets, std::memory_order_relaxed);

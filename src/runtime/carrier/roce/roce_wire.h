@@ -21,7 +21,7 @@ namespace softib::carrier {
 
 class RoceWire {
   public:
-    static std::expected<std::unique_ptr<RoceWire>, std::string> open(const live::Arena& arena,
+    static std::expected<std::unique_ptr<RoceWire>, std::string> open(const shm::Arena& arena,
                                                                       Adapters& adapters,
                                                                       Watchers& watchers);
     ~RoceWire();
@@ -47,7 +47,7 @@ class RoceWire {
     /// Buffers of one call that receives.
     struct Inbox;
 
-    RoceWire(const live::Arena& arena, Adapters& adapters, Watchers& watchers);
+    RoceWire(const shm::Arena& arena, Adapters& adapters, Watchers& watchers);
     bool transmit();
     bool transmit_from(std::uint32_t hca, std::uint32_t& budget);
     bool receive();
@@ -56,7 +56,7 @@ class RoceWire {
               std::uint16_t place);
     bool is_up(std::uint32_t hca) const;
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     Adapters& adapters_;
     RoceCable cable_;
     int epoll_fd_ = -1;

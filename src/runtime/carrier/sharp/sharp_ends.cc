@@ -45,18 +45,18 @@ SharpEnds::Group::~Group() {
     }
 }
 
-live::PostedTurn& SharpEnds::Group::post(std::size_t rank, std::uint64_t turn) const {
-    return reinterpret_cast<live::PostedTurn*>(
-        base + posts_off)[rank * live::kSlots + turn % live::kSlots];
+sharp::PostedTurn& SharpEnds::Group::post(std::size_t rank, std::uint64_t turn) const {
+    return reinterpret_cast<sharp::PostedTurn*>(
+        base + posts_off)[rank * sharp::kSlots + turn % sharp::kSlots];
 }
 
 std::byte* SharpEnds::Group::vector(std::size_t rank, std::uint64_t turn,
                                     std::uint32_t turn_bytes) const {
-    const live::SlotLayout layout(static_cast<std::uint32_t>(members.size()));
-    return base + slots_off + turn % live::kSlots * layout.bytes() + layout.data(turn_bytes, rank);
+    const sharp::SlotLayout layout(static_cast<std::uint32_t>(members.size()));
+    return base + slots_off + turn % sharp::kSlots * layout.bytes() + layout.data(turn_bytes, rank);
 }
 
-SharpEnds::SharpEnds(const live::Arena& arena, std::string dir, const Tables& tables,
+SharpEnds::SharpEnds(const shm::Arena& arena, std::string dir, const Tables& tables,
                      Adapters& adapters, net::Engine& net)
     : arena_(arena),
       dir_(std::move(dir)),
@@ -91,20 +91,20 @@ void SharpEnds::hang_up() {
     }
 }
 
-std::optional<live::SharpPlane> SharpEnds::ask() {
+std::optional<sharp::SharpPlane> SharpEnds::ask() {
     if (daemon_ < 0) {
-        daemon_ = live::rpc_connect(dir_.c_str());
+        daemon_ = shm::rpc_connect(dir_.c_str());
     }
-    live::Message message;
-    live::request::OneFile told;
-    if (daemon_ < 0 || live::rpc_ask(daemon_, live::request::SharpPlane{}, message, told) != 0) {
+    shm::Message message;
+    shm::request::OneFile told;
+    if (daemon_ < 0 || shm::rpc_ask(daemon_, shm::request::SharpPlane{}, message, told) != 0) {
         return std::nullopt;
     }
-    return live::parse_plane(read_all(told.file));
+    return sharp::parse_plane(read_all(told.file));
 }
 
-void SharpEnds::read_nodes(const live::SharpPlane& plane) {
-    for (const live::SharpPlane::Node& told : plane.nodes) {
+void SharpEnds::read_nodes(const sharp::SharpPlane& plane) {
+    for (const sharp::SharpPlane::Node& told : plane.nodes) {
         if (told.sw >= arena_.header->switches || nodes_.contains(told.sw)) {
             continue;
         }
@@ -116,7 +116,7 @@ void SharpEnds::read_nodes(const live::SharpPlane& plane) {
         net_.set_speed(port, kNodeBlockPs);
     }
     for (auto& [sw, node] : nodes_) {
-        const auto told = std::ranges::find(plane.nodes, sw, &live::SharpPlane::Node::sw);
+        const auto told = std::ranges::find(plane.nodes, sw, &sharp::SharpPlane::Node::sw);
         hca::Port port;
         port.lid = Lid{arena_.switches[sw].lid.load(std::memory_order_relaxed)};
         node->host.hca().set_port(port);
@@ -140,9 +140,9 @@ void SharpEnds::read_connections() {
     std::map<Qpn, std::pair<std::uint32_t, wire::SharpQpcConfig>> wanted;
     for (const auto& [sw, node] : nodes_) {
         for (const auto& [qpn, context] : node->tables.qps()) {
-            const live::NodeRef& owner = arena_.lid_owner[context.rlid.value];
+            const shm::NodeRef& owner = arena_.lid_owner[context.rlid.value];
             if (context.state != wire::SharpQpcConfig::State::kActive ||
-                owner.kind != live::NodeRef::kHca || !live::is_member_qpn(context.rqpn.value)) {
+                owner.kind != shm::NodeRef::kHca || !sharp::is_member_qpn(context.rqpn.value)) {
                 continue;
             }
             wire::SharpQpcConfig mirrored = context;
@@ -170,14 +170,14 @@ void SharpEnds::read_connections() {
     }
 }
 
-void SharpEnds::read_groups(const live::SharpPlane& plane) {
-    const auto key_of = [](const live::SharpPlane::Group& group) {
+void SharpEnds::read_groups(const sharp::SharpPlane& plane) {
+    const auto key_of = [](const sharp::SharpPlane::Group& group) {
         return Key{group.job, group.group};
     };
     std::erase_if(groups_, [&](const auto& entry) {
         return std::ranges::find(plane.groups, entry.first, key_of) == plane.groups.end();
     });
-    for (const live::SharpPlane::Group& told : plane.groups) {
+    for (const sharp::SharpPlane::Group& told : plane.groups) {
         if (!groups_.contains(key_of(told))) {
             if (auto group = open_group(told)) {
                 groups_[key_of(told)] = std::move(group);
@@ -186,10 +186,10 @@ void SharpEnds::read_groups(const live::SharpPlane& plane) {
     }
 }
 
-std::unique_ptr<SharpEnds::Group> SharpEnds::open_group(const live::SharpPlane::Group& told) {
-    live::Message message;
-    live::request::OneFile memory;
-    if (live::rpc_ask(daemon_, live::request::SharpMemory{told.job, told.group}, message, memory) !=
+std::unique_ptr<SharpEnds::Group> SharpEnds::open_group(const sharp::SharpPlane::Group& told) {
+    shm::Message message;
+    shm::request::OneFile memory;
+    if (shm::rpc_ask(daemon_, shm::request::SharpMemory{told.job, told.group}, message, memory) !=
         0) {
         return nullptr;  // The group has ended meanwhile.
     }
@@ -202,7 +202,7 @@ std::unique_ptr<SharpEnds::Group> SharpEnds::open_group(const live::SharpPlane::
         group->base = at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
     }
     close(memory.file);
-    const live::SlotLayout layout(static_cast<std::uint32_t>(told.members.size()));
+    const sharp::SlotLayout layout(static_cast<std::uint32_t>(told.members.size()));
     if (group->base == nullptr) {
         return nullptr;
     }
@@ -210,14 +210,14 @@ std::unique_ptr<SharpEnds::Group> SharpEnds::open_group(const live::SharpPlane::
     group->posts_off = group->header().posts_off;
     // The offsets are checked and kept here, since members may change the header later.
     if (group->slots_off > group->bytes || group->posts_off > group->bytes ||
-        group->bytes - group->slots_off < live::kSlots * layout.bytes() ||
-        group->bytes - group->posts_off < live::posts_bytes(told.members.size())) {
+        group->bytes - group->slots_off < sharp::kSlots * layout.bytes() ||
+        group->bytes - group->posts_off < sharp::posts_bytes(told.members.size())) {
         return nullptr;
     }
     sharp::FragmentRule rule{.datagram_bytes = told.datagram_bytes,
                              .datagrams = told.datagrams,
                              .streams = told.streams};
-    for (const live::SharpPlane::Member& member : told.members) {
+    for (const sharp::SharpPlane::Member& member : told.members) {
         group->members.push_back(
             {member.hca, Qpn{member.qpn},
              sharp::TreeMember(static_cast<std::uint16_t>(told.tree), told.group, rule)});
@@ -289,9 +289,9 @@ bool SharpEnds::begin_posted(Group& group) {
 /// newer tables must be read first.
 bool SharpEnds::begin(Group& group, std::size_t rank) {
     Member& member = group.members[rank];
-    const live::PostedTurn& posted = group.post(rank, member.next);
+    const sharp::PostedTurn& posted = group.post(rank, member.next);
     if (posted.posted.load(std::memory_order_acquire) != member.next + 1 ||
-        member.next - member.done >= live::kSlots) {
+        member.next - member.done >= sharp::kSlots) {
         return false;
     }
     // A member streams once it knows that its group has the locks; before that, the daemon has
@@ -313,7 +313,7 @@ bool SharpEnds::begin(Group& group, std::size_t rank) {
     const auto is_inside = [&](const sharp::TreeMember::Part& part) {
         return part.begin <= part.end && part.end <= task.bytes;
     };
-    if (task.bytes > live::kWindowBytes || !sharp::is_supported(task.reduction) ||
+    if (task.bytes > sharp::kWindowBytes || !sharp::is_supported(task.reduction) ||
         task.bytes % task.reduction.element_bytes() != 0 || !is_inside(task.give) ||
         !is_inside(task.take)) {
         fail(group, Error::kInvalid);
@@ -386,7 +386,7 @@ void SharpEnds::after_packet(std::uint32_t port) {
 
 void SharpEnds::write_counts() {
     constexpr auto kCounters = wire::SharpPerformanceCounters::counters();
-    static_assert(kCounters.size() == live::kAggregationCounters);
+    static_assert(kCounters.size() == shm::kAggregationCounters);
     for (auto& [sw, node] : nodes_) {
         const wire::SharpPerformanceCounters now = node->host.counters();
         const wire::SharpPerformanceCounters before = std::exchange(node->written, now);

@@ -30,7 +30,7 @@ class Adapters;
 class SharpEnds {
   public:
     /// `dir` is the fabric's directory. The other arguments must outlive the ends.
-    SharpEnds(const live::Arena& arena, std::string dir, const Tables& tables, Adapters& adapters,
+    SharpEnds(const shm::Arena& arena, std::string dir, const Tables& tables, Adapters& adapters,
               net::Engine& net);
     ~SharpEnds() { hang_up(); }
     SharpEnds(const SharpEnds&) = delete;
@@ -87,20 +87,20 @@ class SharpEnds {
         std::vector<Member> members;
         bool failed = false;
 
-        live::GroupHeader& header() const { return *reinterpret_cast<live::GroupHeader*>(base); }
+        sharp::GroupHeader& header() const { return *reinterpret_cast<sharp::GroupHeader*>(base); }
         /// Returns the post of a member's turn.
-        live::PostedTurn& post(std::size_t rank, std::uint64_t turn) const;
+        sharp::PostedTurn& post(std::size_t rank, std::uint64_t turn) const;
         /// Returns where a member's vector of a turn is.
         std::byte* vector(std::size_t rank, std::uint64_t turn, std::uint32_t turn_bytes) const;
     };
     using Key = std::pair<std::uint32_t, std::uint32_t>;  ///< Numbers of a job and a group.
 
-    std::optional<live::SharpPlane> ask();
+    std::optional<sharp::SharpPlane> ask();
     void hang_up();
-    void read_nodes(const live::SharpPlane& plane);
+    void read_nodes(const sharp::SharpPlane& plane);
     void read_connections();
-    void read_groups(const live::SharpPlane& plane);
-    std::unique_ptr<Group> open_group(const live::SharpPlane::Group& told);
+    void read_groups(const sharp::SharpPlane& plane);
+    std::unique_ptr<Group> open_group(const sharp::SharpPlane::Group& told);
     net::TreePort& port_of(std::uint32_t hca);
     bool begin_posted(Group& group);
     bool begin(Group& group, std::size_t rank);
@@ -111,7 +111,7 @@ class SharpEnds {
     void fail_member(Qpn qpn);
     void fail_connection(const sharp::AggregationTables& tables, Qpn qpn);
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     std::string dir_;
     const Tables& tables_;
     Adapters& adapters_;

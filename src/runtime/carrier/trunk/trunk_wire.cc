@@ -28,7 +28,7 @@ constexpr std::size_t kSpareMax = 64;
 
 }  // namespace
 
-TrunkWire::TrunkWire(const live::Arena& arena, net::Engine& net, Adapters& adapters)
+TrunkWire::TrunkWire(const shm::Arena& arena, net::Engine& net, Adapters& adapters)
     : arena_(arena), net_(net), adapters_(adapters) {}
 
 TrunkWire::~TrunkWire() {
@@ -38,7 +38,7 @@ TrunkWire::~TrunkWire() {
 }
 
 std::expected<std::unique_ptr<TrunkWire>, std::string> TrunkWire::open(
-    const live::Arena& arena, net::Engine& net, Adapters& adapters, const spec::Trunks& trunks,
+    const shm::Arena& arena, net::Engine& net, Adapters& adapters, const spec::Trunks& trunks,
     const std::vector<std::uint32_t>& ports) {
     std::unique_ptr<TrunkWire> wire(new TrunkWire(arena, net, adapters));
     wire->epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
@@ -47,7 +47,7 @@ std::expected<std::unique_ptr<TrunkWire>, std::string> TrunkWire::open(
     }
     for (std::size_t i = 0; i < ports.size(); ++i) {
         auto socket =
-            live::TrunkSocket::open(trunks.plans[i], trunks.key, live::TrunkSocket::kPackets);
+            daemon::TrunkSocket::open(trunks.plans[i], trunks.key, daemon::TrunkSocket::kPackets);
         if (!socket) {
             return std::unexpected(socket.error());
         }

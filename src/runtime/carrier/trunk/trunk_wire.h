@@ -24,7 +24,7 @@ class TrunkWire {
   public:
     /// Opens the sockets of all trunks. `ports` has the network's port at each trunk's far end.
     static std::expected<std::unique_ptr<TrunkWire>, std::string> open(
-        const live::Arena& arena, net::Engine& net, Adapters& adapters, const spec::Trunks& trunks,
+        const shm::Arena& arena, net::Engine& net, Adapters& adapters, const spec::Trunks& trunks,
         const std::vector<std::uint32_t>& ports);
     ~TrunkWire();
     TrunkWire(const TrunkWire&) = delete;
@@ -51,18 +51,18 @@ class TrunkWire {
     };
     struct End {
         std::uint32_t port;
-        std::unique_ptr<live::TrunkSocket> socket;
+        std::unique_ptr<daemon::TrunkSocket> socket;
         std::deque<Datagram> out;  ///< Datagrams that wait; the last may still grow.
         std::size_t out_bytes = 0;
         std::uint32_t entering = 0;  ///< Packets that wait for the switch.
     };
-    TrunkWire(const live::Arena& arena, net::Engine& net, Adapters& adapters);
+    TrunkWire(const shm::Arena& arena, net::Engine& net, Adapters& adapters);
     End* end_at(std::uint32_t port);
     bool send(End& end);
     bool receive(End& end, std::uint64_t now_ns);
     Datagram new_datagram();
 
-    const live::Arena& arena_;
+    const shm::Arena& arena_;
     net::Engine& net_;
     Adapters& adapters_;
     int epoll_fd_ = -1;

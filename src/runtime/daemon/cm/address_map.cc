@@ -7,7 +7,7 @@
 #include "core/cm/address.h"
 #include "runtime/shm/naming.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -31,13 +31,13 @@ std::optional<cm::Address> parse_address(const std::string& text) {
 }
 
 /// Returns the HCA that HOST (its first HCA) or HOST/DEVICE names, or UINT32_MAX if there is none.
-std::uint32_t find_named(const Arena& arena, std::string_view name) {
+std::uint32_t find_named(const shm::Arena& arena, std::string_view name) {
     const std::size_t slash = name.find('/');
     const std::uint32_t host = find_host(arena, name.substr(0, slash));
     if (host == UINT32_MAX) {
         return UINT32_MAX;
     }
-    const HostRecord& record = arena.hosts[host];
+    const shm::HostRecord& record = arena.hosts[host];
     for (std::uint32_t i = 0; i < record.hca_count; ++i) {
         if (slash == std::string_view::npos ||
             name.substr(slash + 1) == arena.hcas[record.hca_first + i].name) {
@@ -49,7 +49,7 @@ std::uint32_t find_named(const Arena& arena, std::string_view name) {
 
 }  // namespace
 
-std::expected<AddressMap, std::string> AddressMap::parse(const Arena& arena,
+std::expected<AddressMap, std::string> AddressMap::parse(const shm::Arena& arena,
                                                          std::string_view text) {
     AddressMap map;
     while (!trimmed(text).empty()) {
@@ -97,4 +97,4 @@ std::optional<cm::Address> AddressMap::address_of(std::uint32_t hca) const {
     return std::nullopt;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -14,7 +14,7 @@
 #include "core/cm/commands.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class AddressMap {
   public:
@@ -24,7 +24,8 @@ class AddressMap {
     };
 
     /// Reads a list of addresses. The error says which entry is wrong, and what it should be.
-    static std::expected<AddressMap, std::string> parse(const Arena& arena, std::string_view text);
+    static std::expected<AddressMap, std::string> parse(const shm::Arena& arena,
+                                                        std::string_view text);
 
     const std::vector<Entry>& entries() const { return entries_; }
     /// Returns the HCA with this address, or UINT32_MAX if there is none.
@@ -36,4 +37,4 @@ class AddressMap {
     std::vector<Entry> entries_;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -7,11 +7,11 @@
 #include "runtime/shm/addresses.h"
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 TEST(AddressMap, FindsWhatItWasGiven) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const auto map = AddressMap::parse(fabric.arena, " 10.0.0.1=h0, fd00::2 = h1/mlx5_0 ,");
     ASSERT_TRUE(map) << map.error();
     EXPECT_EQ(map->find(cm::with_port(cm::ip4(10, 0, 0, 1), 5)), 0U);
@@ -23,7 +23,7 @@ TEST(AddressMap, FindsWhatItWasGiven) {
 }
 
 TEST(AddressMap, RefusesWhatIsNone) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     for (const char* text :
          {"10.0.0.1", "h0=10.0.0.1", "10.0.0=h0", "10.0.0.1=h9", "10.0.0.1=h0/mlx5_9",
           "239.0.0.1=h0", "0.0.0.0=h0", "10.0.0.1=h0,10.0.0.1=h1"}) {
@@ -32,7 +32,7 @@ TEST(AddressMap, RefusesWhatIsNone) {
 }
 
 TEST(Addresses, EveryPortIsFoundByItsOwn) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     EXPECT_EQ(cm::to_string(address_of_hca(fabric.arena, 3)), "127.55.1.2");
     EXPECT_EQ(find_hca(fabric.arena, cm::ip4(127, 55, 1, 2)), 3U);
     EXPECT_EQ(find_hca(fabric.arena, cm::ip4(127, 55, 1, 3)), UINT32_MAX);
@@ -46,4 +46,4 @@ TEST(Addresses, EveryPortIsFoundByItsOwn) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -10,9 +10,9 @@
 #include "core/cm/address.h"
 #include "core/wire/mad/mad.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
-CmClients::CmClients(const Arena& arena, Management& management, AddressMap addresses)
+CmClients::CmClients(const shm::Arena& arena, Management& management, AddressMap addresses)
     : arena_(arena),
       management_(management),
       service_(management.add_host_service({{.mgmt_class = wire::MgmtClass::kCommMgmt,
@@ -298,7 +298,7 @@ std::uint64_t CmClients::next_timeout_ns() const {
 std::string CmClients::describe() const {
     std::string text;
     for (const AddressMap::Entry& entry : addresses_.entries()) {
-        const HcaRecord& hca = arena_.hcas[entry.hca];
+        const shm::HcaRecord& hca = arena_.hcas[entry.hca];
         text += fmt::format("address {} {} {}\n", arena_.hosts[hca.host].name, hca.name,
                             cm::to_string(entry.address));
     }
@@ -340,4 +340,4 @@ std::optional<CmClients::Outgoing> CmClients::poll() {
     return Outgoing{channel.fd, channel.under_way->event};
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

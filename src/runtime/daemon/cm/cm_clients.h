@@ -23,11 +23,11 @@
 #include "runtime/daemon/management.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class CmClients {
   public:
-    CmClients(const Arena& arena, Management& management, AddressMap addresses);
+    CmClients(const shm::Arena& arena, Management& management, AddressMap addresses);
 
     /// Opens a connection for the commands of a program on this host.
     void open(int fd, std::uint32_t host);
@@ -69,7 +69,7 @@ class CmClients {
   private:
     /// The CM of a host.
     struct Manager {
-        Manager(const Arena& arena, const AddressMap& addresses, std::uint32_t index)
+        Manager(const shm::Arena& arena, const AddressMap& addresses, std::uint32_t index)
             : surroundings(arena, addresses, index),
               host(surroundings, arena.header->instance + index) {}
         CmSurroundings surroundings;
@@ -117,7 +117,7 @@ class CmClients {
         return {queued.host, is_request ? queued.event.listener : queued.event.id};
     }
 
-    const Arena& arena_;
+    const shm::Arena& arena_;
     Management& management_;
     agent::MadToken service_;
     AddressMap addresses_;
@@ -130,4 +130,4 @@ class CmClients {
     std::uint32_t last_channel_ = 0;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -10,13 +10,14 @@
 #include "core/cm/address.h"
 #include "runtime/shm/addresses.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
-CmSurroundings::CmSurroundings(const Arena& arena, const AddressMap& addresses, std::uint32_t host)
+CmSurroundings::CmSurroundings(const shm::Arena& arena, const AddressMap& addresses,
+                               std::uint32_t host)
     : arena_(arena), addresses_(addresses), host_(host), pkeys_(arena.hosts[host].hca_count) {}
 
 cm::LocalPort CmSurroundings::port(std::uint32_t index) const {
-    const HcaRecord& hca = arena_.hcas[hca_of(index)];
+    const shm::HcaRecord& hca = arena_.hcas[hca_of(index)];
     std::vector<PKey>& pkeys = pkeys_[index];
     pkeys.clear();
     for (const auto& pkey : hca.pkeys) {
@@ -46,7 +47,7 @@ cm::Address CmSurroundings::address_of(std::uint32_t port) const {
 
 bool CmSurroundings::is_own(const cm::Address& ip) const {
     if (cm::is_loopback(ip)) {
-        return !is_generated(ip);
+        return !shm::is_generated(ip);
     }
     ifaddrs* interfaces = nullptr;
     if (getifaddrs(&interfaces) != 0) {
@@ -71,4 +72,4 @@ bool CmSurroundings::is_own(const cm::Address& ip) const {
     return found;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

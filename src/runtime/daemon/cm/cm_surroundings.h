@@ -10,12 +10,12 @@
 #include "runtime/daemon/cm/address_map.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class CmSurroundings final : public cm::Surroundings {
   public:
     /// `arena` and `addresses` must outlive this object.
-    CmSurroundings(const Arena& arena, const AddressMap& addresses, std::uint32_t host);
+    CmSurroundings(const shm::Arena& arena, const AddressMap& addresses, std::uint32_t host);
 
     std::uint32_t port_count() const override { return arena_.hosts[host_].hca_count; }
     cm::LocalPort port(std::uint32_t index) const override;
@@ -26,10 +26,10 @@ class CmSurroundings final : public cm::Surroundings {
     std::uint32_t hca_of(std::uint32_t port) const { return arena_.hosts[host_].hca_first + port; }
 
   private:
-    const Arena& arena_;
+    const shm::Arena& arena_;
     const AddressMap& addresses_;
     std::uint32_t host_;
     mutable std::vector<std::vector<PKey>> pkeys_;  ///< P_Keys of each port as last read.
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

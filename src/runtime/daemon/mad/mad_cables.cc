@@ -11,7 +11,7 @@
 #include "runtime/shm/capture.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -52,11 +52,11 @@ bool MadCables::passes(const agent::Passage& passage) {
 /// Returns whether a MAD that this port sends is lost. A corrupted one counts as lost too: the next
 /// port would drop it for its wrong CRC.
 bool MadCables::is_lost(agent::End from) {
-    const NodeRef& place = places_[from.node];
-    const LinkFaults* faults = nullptr;
-    if (place.kind == NodeRef::kHca) {
+    const shm::NodeRef& place = places_[from.node];
+    const shm::LinkFaults* faults = nullptr;
+    if (place.kind == shm::NodeRef::kHca) {
         faults = &arena_.hcas[place.index].faults;
-    } else if (place.kind == NodeRef::kSwitch) {
+    } else if (place.kind == shm::NodeRef::kSwitch) {
         faults = &arena_.switch_ports[arena_.switches[place.index].port_first + from.port].faults;
     } else {
         return false;
@@ -67,11 +67,11 @@ bool MadCables::is_lost(agent::End from) {
 }
 
 void MadCables::show(const agent::Passage& passage) {
-    const NodeRef& place = places_[passage.to.node];
+    const shm::NodeRef& place = places_[passage.to.node];
     std::uint32_t taps = 0;
-    if (place.kind == NodeRef::kHca) {
+    if (place.kind == shm::NodeRef::kHca) {
         taps = arena_.hcas[place.index].taps.load(std::memory_order_relaxed);
-    } else if (place.kind == NodeRef::kSwitch) {
+    } else if (place.kind == shm::NodeRef::kSwitch) {
         taps = arena_.switch_ports[arena_.switches[place.index].port_first + passage.to.port]
                    .taps.load(std::memory_order_relaxed);
     }
@@ -83,15 +83,15 @@ void MadCables::show(const agent::Passage& passage) {
     if (!length) {
         return;
     }
-    hold_life_lock(arena_, kDaemonOwner);
-    for (std::uint32_t i = 0; i < kCaptures; ++i) {
-        CaptureSlot& slot = arena_.header->captures[i];
+    hold_life_lock(arena_, shm::kDaemonOwner);
+    for (std::uint32_t i = 0; i < shm::kCaptures; ++i) {
+        shm::CaptureSlot& slot = arena_.header->captures[i];
         const std::uint32_t owner = slot.owner.load(std::memory_order_acquire);
         // The memory of a capture whose process has ended may soon belong to another process.
         if ((taps >> i & 1) != 0 && owner != 0 && holder_alive(arena_, owner)) {
-            capture_put(arena_, slot, kDaemonOwner, std::span(bytes).first(*length));
+            capture_put(arena_, slot, shm::kDaemonOwner, std::span(bytes).first(*length));
         }
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -14,13 +14,13 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/types.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class MadCables final : public agent::Cables {
   public:
     /// `places` has, for each node of the mesh, its place in the arena. Both must outlive this
     /// object.
-    MadCables(const Arena& arena, std::span<const NodeRef> places)
+    MadCables(const shm::Arena& arena, std::span<const shm::NodeRef> places)
         : arena_(arena), places_(places) {}
 
     /// Returns whether a MAD passes a cable, and captures it if so.
@@ -30,9 +30,9 @@ class MadCables final : public agent::Cables {
     bool is_lost(agent::End from);
     void show(const agent::Passage& passage);
 
-    const Arena& arena_;
-    std::span<const NodeRef> places_;
+    const shm::Arena& arena_;
+    std::span<const shm::NodeRef> places_;
     Prng prng_{1};
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -9,7 +9,7 @@
 #include "core/base/time_units.h"
 #include "core/wire/mad/mad.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -38,7 +38,7 @@ void set_token(std::vector<std::uint8_t>& message, agent::MadToken token) {
     wire::store_be(message.data() + 8, token);
 }
 
-std::uint64_t wait_ns(const MadFrame& frame) {
+std::uint64_t wait_ns(const shm::MadFrame& frame) {
     return std::min<std::uint64_t>(frame.timeout_ms, INT_MAX) * kNsPerMs;
 }
 
@@ -61,7 +61,7 @@ void MadClients::close(int fd, std::uint64_t) {
     out_taken_ = std::min(out_taken_, out_.size());
 }
 
-void MadClients::register_agent(int fd, const MadAgent& agent) {
+void MadClients::register_agent(int fd, const shm::MadAgent& agent) {
     Client& client = clients_.at(fd);
     if (client.agents.size() < kMadAgentsMax) {
         client.agents[agent.id] = agent;
@@ -83,7 +83,7 @@ bool MadClients::uses_rmpp(std::uint32_t hca, std::uint8_t mgmt_class) const {
 }
 
 std::uint16_t MadClients::pkey_index(std::uint32_t hca, PKey pkey) const {
-    for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+    for (std::uint16_t i = 0; i < shm::kPKeysPerPort; ++i) {
         if ((arena_.hcas[hca].pkeys[i].load(std::memory_order_relaxed) & 0x7FFF) ==
             (pkey.value & 0x7FFF)) {
             return i;
@@ -92,7 +92,7 @@ std::uint16_t MadClients::pkey_index(std::uint32_t hca, PKey pkey) const {
     return 0;
 }
 
-void MadClients::send(int fd, const MadFrame& frame, std::vector<std::uint8_t> message,
+void MadClients::send(int fd, const shm::MadFrame& frame, std::vector<std::uint8_t> message,
                       std::uint64_t now_ns) {
     Client& client = clients_.at(fd);
     const auto agent = client.agents.find(frame.agent);
@@ -116,7 +116,7 @@ void MadClients::send(int fd, const MadFrame& frame, std::vector<std::uint8_t> m
     if (frame.timeout_ms != 0) {
         ++client.waiting;
         const std::uint64_t deadline =
-            frame.timeout_ms == kMadForever ? UINT64_MAX : now_ns + wait_ns(frame);
+            frame.timeout_ms == shm::kMadForever ? UINT64_MAX : now_ns + wait_ns(frame);
         waiting_.insert_or_assign(token,
                                   Waiting{fd, frame, std::move(message), deadline, frame.retries});
         if (deadline != UINT64_MAX) {
@@ -140,10 +140,10 @@ bool MadClients::take_deliveries(std::uint64_t now_ns) {
     return pump_rmpp(now_ns) || any;
 }
 
-void MadClients::transmit(std::uint32_t hca, const MadFrame& frame,
+void MadClients::transmit(std::uint32_t hca, const shm::MadFrame& frame,
                           const std::vector<std::uint8_t>& message, bool by_rmpp,
                           std::uint64_t now_ns) {
-    const PKey pkey{frame.pkey_index < kPKeysPerPort
+    const PKey pkey{frame.pkey_index < shm::kPKeysPerPort
                         ? arena_.hcas[hca].pkeys[frame.pkey_index].load(std::memory_order_relaxed)
                         : std::uint16_t{0}};
     if (by_rmpp) {
@@ -190,7 +190,7 @@ std::uint64_t MadClients::run(std::uint64_t now_ns) {
                 set_token(named, token);
             }
             const std::uint32_t hca = clients_.at(waiting.fd).hca;
-            const MadFrame frame = waiting.frame;
+            const shm::MadFrame frame = waiting.frame;
             // RMPP repeats by itself.
             if (!uses_rmpp(hca, named[1])) {
                 transmit(hca, frame, named, false, now_ns);
@@ -221,7 +221,7 @@ bool MadClients::pump_rmpp(std::uint64_t now_ns) {
         while (auto event = endpoint.poll_event()) {
             any = true;
             if (event->kind == mad::RmppEvent::kReceived) {
-                MadFrame from;
+                shm::MadFrame from;
                 from.remote_lid = event->peer.lid.value;
                 from.remote_qpn = event->peer.qp.value;
                 from.remote_qkey = mad::kQKeyServices.value;
@@ -245,7 +245,7 @@ void MadClients::arrived(std::uint32_t hca, const mad::Packet& packet, std::uint
                               now_ns);
         return;
     }
-    MadFrame from;
+    shm::MadFrame from;
     from.remote_lid = packet.slid.value;
     from.remote_qpn = packet.source.value;
     from.remote_qkey = packet.qkey.value;
@@ -254,8 +254,9 @@ void MadClients::arrived(std::uint32_t hca, const mad::Packet& packet, std::uint
     dispatch(hca, from, {packet.mad.begin(), packet.mad.end()}, now_ns);
 }
 
-const MadAgent* MadClients::find_agent(std::uint32_t hca, const std::vector<std::uint8_t>& message,
-                                       int& fd) const {
+const shm::MadAgent* MadClients::find_agent(std::uint32_t hca,
+                                            const std::vector<std::uint8_t>& message,
+                                            int& fd) const {
     const std::uint8_t mgmt_class = message[1];
     const std::uint8_t version = message[2];
     const std::uint8_t method = message[3] & 0x7F;
@@ -283,11 +284,11 @@ const MadAgent* MadClients::find_agent(std::uint32_t hca, const std::vector<std:
     return nullptr;
 }
 
-void MadClients::dispatch(std::uint32_t hca, const MadFrame& from,
+void MadClients::dispatch(std::uint32_t hca, const shm::MadFrame& from,
                           std::vector<std::uint8_t> message, std::uint64_t now_ns) {
     const wire::MadBytes mad = first_mad(message);
     const wire::Mad<const std::uint8_t> header(mad);
-    MadFrame frame = from;
+    shm::MadFrame frame = from;
     if ((static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) != 0) {
         const auto found = waiting_.find(token_of(message));
         if (found == waiting_.end()) {
@@ -304,7 +305,7 @@ void MadClients::dispatch(std::uint32_t hca, const MadFrame& from,
         return;
     }
     int fd = -1;
-    if (const MadAgent* agent = find_agent(hca, message, fd)) {
+    if (const shm::MadAgent* agent = find_agent(hca, message, fd)) {
         frame.agent = agent->id;
         out_.push_back({fd, 0, frame, std::move(message)});
         return;
@@ -334,4 +335,4 @@ std::optional<MadClients::Outgoing> MadClients::poll() {
     return std::move(out_[out_taken_++]);
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

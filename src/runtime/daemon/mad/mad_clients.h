@@ -19,7 +19,7 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 inline constexpr std::size_t kMadsWaitingMax = 1024;  ///< Unanswered MADs of one connection.
 inline constexpr std::size_t kMadAgentsMax = 64;      ///< Agents of one connection.
@@ -27,17 +27,17 @@ inline constexpr std::size_t kMadAgentsMax = 64;      ///< Agents of one connect
 class MadClients {
   public:
     /// Registers as the service that gets what no other service of the hosts takes.
-    MadClients(const Arena& arena, Management& management)
+    MadClients(const shm::Arena& arena, Management& management)
         : arena_(arena), management_(management), service_(management.add_host_service({})) {}
 
     void open(int fd, std::uint32_t hca);
     void close(int fd, std::uint64_t now_ns);
     bool is_open(int fd) const { return clients_.contains(fd); }
-    void register_agent(int fd, const MadAgent& agent);
+    void register_agent(int fd, const shm::MadAgent& agent);
     void unregister_agent(int fd, std::uint32_t id);
 
     /// Sends a message of a program: a MAD, or more than one if its agent uses RMPP.
-    void send(int fd, const MadFrame& frame, std::vector<std::uint8_t> message,
+    void send(int fd, const shm::MadFrame& frame, std::vector<std::uint8_t> message,
               std::uint64_t now_ns);
 
     /// Takes MADs that arrived, and does what is due: repeats requests or gives them up. Returns
@@ -48,7 +48,7 @@ class MadClients {
     struct Outgoing {
         int fd;
         int status;  ///< 0, ETIMEDOUT, ENOBUFS or EINVAL, as in request::Mad.
-        MadFrame frame;
+        shm::MadFrame frame;
         std::vector<std::uint8_t> message;
     };
     /// Returns the next message for a program, or std::nullopt if there is none.
@@ -57,13 +57,13 @@ class MadClients {
   private:
     struct Client {
         std::uint32_t hca = 0;
-        std::map<std::uint32_t, MadAgent> agents;
+        std::map<std::uint32_t, shm::MadAgent> agents;
         std::size_t waiting = 0;
     };
     /// A request that waits for its answer.
     struct Waiting {
         int fd;
-        MadFrame frame;
+        shm::MadFrame frame;
         std::vector<std::uint8_t> message;  ///< As the program gave it.
         std::uint64_t deadline_ns;
         std::uint32_t retries_left;
@@ -71,14 +71,14 @@ class MadClients {
 
     /// Returns the agent on an HCA that has registered for a request, and its connection in `fd`;
     /// nullptr if there is none.
-    const MadAgent* find_agent(std::uint32_t hca, const std::vector<std::uint8_t>& message,
-                               int& fd) const;
+    const shm::MadAgent* find_agent(std::uint32_t hca, const std::vector<std::uint8_t>& message,
+                                    int& fd) const;
     /// Returns whether an agent on an HCA uses RMPP for a class.
     bool uses_rmpp(std::uint32_t hca, std::uint8_t mgmt_class) const;
-    void transmit(std::uint32_t hca, const MadFrame& frame,
+    void transmit(std::uint32_t hca, const shm::MadFrame& frame,
                   const std::vector<std::uint8_t>& message, bool by_rmpp, std::uint64_t now_ns);
     void arrived(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns);
-    void dispatch(std::uint32_t hca, const MadFrame& from, std::vector<std::uint8_t> message,
+    void dispatch(std::uint32_t hca, const shm::MadFrame& from, std::vector<std::uint8_t> message,
                   std::uint64_t now_ns);
     bool take_deliveries(std::uint64_t now_ns);
     bool pump_rmpp(std::uint64_t now_ns);
@@ -86,7 +86,7 @@ class MadClients {
     void give_up(agent::MadToken token, int status);
     std::uint16_t pkey_index(std::uint32_t hca, PKey pkey) const;
 
-    const Arena& arena_;
+    const shm::Arena& arena_;
     Management& management_;
     agent::MadToken service_;
     std::unordered_map<int, Client> clients_;
@@ -97,4 +97,4 @@ class MadClients {
     std::size_t out_taken_ = 0;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -14,7 +14,7 @@
 #include "runtime/shm/identity.h"
 #include "runtime/shm/netlink_message.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -30,13 +30,13 @@ constexpr std::uint8_t kPhysicalLinkUp = 5;
 /// One request, and the answers to it.
 class Conversation {
   public:
-    Conversation(const NetlinkView& from, const nlmsghdr& head, const Attributes& attributes,
+    Conversation(const NetlinkView& from, const nlmsghdr& head, const shm::Attributes& attributes,
                  std::vector<std::string>& datagrams)
         : view(from), asked(attributes), head_(head), datagrams_(datagrams) {}
 
     bool is_dump() const { return (head_.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP; }
 
-    void reply(const AttributeList& attributes) {
+    void reply(const shm::AttributeList& attributes) {
         send(head_.nlmsg_type, is_dump() ? NLM_F_MULTI : 0, attributes.bytes());
     }
 
@@ -55,17 +55,17 @@ class Conversation {
     }
 
     const NetlinkView& view;
-    const Attributes& asked;
+    const shm::Attributes& asked;
 
   private:
     void send(std::uint16_t type, int flags, std::string_view payload) {
         const std::string message =
-            netlink_message({.nlmsg_len = 0,
-                             .nlmsg_type = type,
-                             .nlmsg_flags = static_cast<std::uint16_t>(flags),
-                             .nlmsg_seq = head_.nlmsg_seq,
-                             .nlmsg_pid = view.port_id},
-                            payload);
+            shm::netlink_message({.nlmsg_len = 0,
+                                  .nlmsg_type = type,
+                                  .nlmsg_flags = static_cast<std::uint16_t>(flags),
+                                  .nlmsg_seq = head_.nlmsg_seq,
+                                  .nlmsg_pid = view.port_id},
+                                 payload);
         // Messages of a dump share datagrams. Others have a datagram of their own, as in Linux.
         const bool joins = (flags & NLM_F_MULTI) != 0 && began_ &&
                            datagrams_.back().size() + message.size() <= kNetlinkDatagramBytes;
@@ -82,17 +82,17 @@ class Conversation {
     bool began_ = false;
 };
 
-AttributeList device_handle(const Device& d) {
-    AttributeList a;
+shm::AttributeList device_handle(const Device& d) {
+    shm::AttributeList a;
     a.put_number(RDMA_NLDEV_ATTR_DEV_INDEX, static_cast<std::uint32_t>(d.number));
     a.put_string(RDMA_NLDEV_ATTR_DEV_NAME, d.name);
     return a;
 }
 
-AttributeList device_attributes(const Device& d) {
-    AttributeList a = device_handle(d);
+shm::AttributeList device_attributes(const Device& d) {
+    shm::AttributeList a = device_handle(d);
     a.put_number(RDMA_NLDEV_ATTR_PORT_INDEX, kPorts);
-    a.put_string(RDMA_NLDEV_ATTR_FW_VERSION, kFirmwareVersion);
+    a.put_string(RDMA_NLDEV_ATTR_FW_VERSION, shm::kFirmwareVersion);
     a.put_number(RDMA_NLDEV_ATTR_NODE_GUID, d.record().node_guid);
     a.put_number(RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, d.record().system_image_guid);
     a.put_number(RDMA_NLDEV_ATTR_DEV_NODE_TYPE, kNodeTypeCa);
@@ -101,10 +101,10 @@ AttributeList device_attributes(const Device& d) {
     return a;
 }
 
-AttributeList port_attributes(const Device& d) {
-    const HcaRecord& hca = d.record();
+shm::AttributeList port_attributes(const Device& d) {
+    const shm::HcaRecord& hca = d.record();
     const PortState state = hca.state.load(std::memory_order_relaxed);
-    AttributeList a = device_handle(d);
+    shm::AttributeList a = device_handle(d);
     a.put_number(RDMA_NLDEV_ATTR_PORT_INDEX, kPorts);
     if (!d.is_ethernet()) {
         a.put_number(RDMA_NLDEV_ATTR_CAP_FLAGS, std::uint64_t{hca.capability_mask});
@@ -123,24 +123,24 @@ AttributeList port_attributes(const Device& d) {
     return a;
 }
 
-AttributeList summary(const NetlinkView& view, const Device& d) {
-    AttributeList table;
+shm::AttributeList summary(const NetlinkView& view, const Device& d) {
+    shm::AttributeList table;
     for (const ResourceKind& kind : resource_kinds()) {
-        AttributeList entry;
+        shm::AttributeList entry;
         entry.put_string(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, kind.name);
         entry.put_number(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR,
                          std::uint64_t{kind.list(view, d.hca).size()});
         table.put_nested(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY, entry);
     }
-    AttributeList a = device_handle(d);
+    shm::AttributeList a = device_handle(d);
     a.put_nested(RDMA_NLDEV_ATTR_RES_SUMMARY, table);
     return a;
 }
 
 /// The counters of the port's hw_counters directory, which Linux reports here too.
-AttributeList port_counters(const Device& d) {
+shm::AttributeList port_counters(const Device& d) {
     const std::string dir = fmt::format("infiniband/{}/ports/{}/hw_counters/", d.name, kPorts);
-    AttributeList table;
+    shm::AttributeList table;
     for (const sysfs::Entry& file : sysfs::device_entries(d)) {
         if (file.kind != sysfs::Kind::kFile || !file.path.starts_with(dir)) {
             continue;
@@ -148,12 +148,12 @@ AttributeList port_counters(const Device& d) {
         const std::string text = file.make(d, file.arg);
         std::uint64_t value = 0;
         std::from_chars(text.data(), text.data() + text.size(), value);
-        AttributeList entry;
+        shm::AttributeList entry;
         entry.put_string(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, file.path.substr(dir.size()));
         entry.put_number(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, value);
         table.put_nested(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, entry);
     }
-    AttributeList a = device_handle(d);
+    shm::AttributeList a = device_handle(d);
     a.put_number(RDMA_NLDEV_ATTR_PORT_INDEX, kPorts);
     a.put_nested(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS, table);
     return a;
@@ -199,7 +199,7 @@ int get_port(Conversation& c) {
 }
 
 int get_system(Conversation& c) {
-    AttributeList a;
+    shm::AttributeList a;
     a.put_number(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, std::uint8_t{1});    // Shared by all.
     a.put_number(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, std::uint8_t{1});  // As ibv_is_fork_initialized.
     c.reply(a);
@@ -228,16 +228,16 @@ int get_resources(Conversation& c, const ResourceKind& kind) {
         return EINVAL;
     }
     const bool by_port = c.asked.number(RDMA_NLDEV_ATTR_PORT_INDEX).has_value();
-    AttributeList table;
+    shm::AttributeList table;
     const auto send_table = [&] {
-        AttributeList a = device_handle(*device);
+        shm::AttributeList a = device_handle(*device);
         a.put_nested(kind.table, table);
         c.reply(a);
         table = {};
     };
     for (const Resource& each : kind.list(c.view, device->hca)) {
         if (!c.is_dump() && each.id == *wanted) {
-            AttributeList a = device_handle(*device);
+            shm::AttributeList a = device_handle(*device);
             a.append(each.attributes);
             c.reply(a);
             return 0;
@@ -266,7 +266,7 @@ int get_node(Conversation& c) {
     if (type != "uverbs" && type != "umad" && type != "issm") {
         return EOPNOTSUPP;
     }
-    AttributeList a;
+    shm::AttributeList a;
     // The file in /dev is the null device.
     a.put_number(RDMA_NLDEV_ATTR_CHARDEV, std::uint64_t{makedev(1, 3)});
     a.put_number(RDMA_NLDEV_ATTR_CHARDEV_ABI, std::uint64_t{type == "uverbs" ? 1U : 5U});
@@ -347,9 +347,9 @@ std::vector<std::string> answer_netlink(const NetlinkView& view, std::string_vie
     std::vector<std::string> datagrams;
     while (const auto head = next_message(datagram)) {
         const auto attributes =
-            Attributes::parse(datagram.substr(sizeof *head, head->nlmsg_len - sizeof *head));
-        datagram.remove_prefix(std::min(netlink_aligned(head->nlmsg_len), datagram.size()));
-        const Attributes none;
+            shm::Attributes::parse(datagram.substr(sizeof *head, head->nlmsg_len - sizeof *head));
+        datagram.remove_prefix(std::min(shm::netlink_aligned(head->nlmsg_len), datagram.size()));
+        const shm::Attributes none;
         Conversation c(view, *head, attributes ? *attributes : none, datagrams);
         const bool is_request =
             (head->nlmsg_flags & NLM_F_REQUEST) != 0 && head->nlmsg_type >= NLMSG_MIN_TYPE;
@@ -367,4 +367,4 @@ std::vector<std::string> answer_netlink(const NetlinkView& view, std::string_vie
     return datagrams;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

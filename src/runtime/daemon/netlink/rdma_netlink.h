@@ -16,7 +16,7 @@
 #include "core/cm/host.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 /// An endpoint of rdma_cm, with its host, HCA and process.
 struct CmEndpoint {
@@ -28,7 +28,7 @@ struct CmEndpoint {
 
 /// The socket that a request came from, and what the daemon knows for the answer.
 struct NetlinkView {
-    const Arena& arena;
+    const shm::Arena& arena;
     std::string_view hosts;     ///< As in naming.h.
     std::uint32_t port_id = 0;  ///< The socket's address, which answers have as nlmsg_pid.
     std::function<std::vector<CmEndpoint>()> endpoints{};  ///< Called only if it is needed.
@@ -40,4 +40,4 @@ inline constexpr std::size_t kNetlinkDatagramBytes = 4096;
 /// Returns the datagrams that answer a datagram.
 std::vector<std::string> answer_netlink(const NetlinkView& view, std::string_view datagram);
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -8,38 +8,39 @@
 #include <algorithm>
 #include <map>
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
 /// Returns whether an owner number is that of a live process. The number is not trusted, since any
 /// process can write to the arena.
-bool is_live(const Arena& arena, Owner owner) {
-    return owner != 0 && owner <= kProcsMax &&
-           arena.proc(owner).state.load(std::memory_order_acquire) == ProcState::kLive;
+bool is_live(const shm::Arena& arena, shm::Owner owner) {
+    return owner != 0 && owner <= shm::kProcsMax &&
+           arena.proc(owner).state.load(std::memory_order_acquire) == shm::ProcState::kLive;
 }
 
 /// Calls see(owner, index, entry) for every entry of a table whose batch belongs to a live process.
 template <typename Entry, typename See>
-void for_each_owned(const Arena& arena, const std::atomic<Owner>* batches,
+void for_each_owned(const shm::Arena& arena, const std::atomic<shm::Owner>* batches,
                     std::uint32_t batch_count, Entry* entries, See see) {
     for (std::uint32_t b = 0; b < batch_count; ++b) {
-        const Owner owner = batches[b].load(std::memory_order_acquire);
+        const shm::Owner owner = batches[b].load(std::memory_order_acquire);
         if (!is_live(arena, owner)) {
             continue;
         }
-        for (std::uint32_t i = b * kBatchEntries; i < (b + 1) * kBatchEntries; ++i) {
+        for (std::uint32_t i = b * shm::kBatchEntries; i < (b + 1) * shm::kBatchEntries; ++i) {
             see(owner, i, entries[i]);
         }
     }
 }
 
 template <typename See>
-void for_each_qp(const Arena& arena, std::uint32_t hca, See see) {
-    const std::uint32_t batches = std::min(
-        arena.header->qp_batches_top.load(std::memory_order_acquire), kQpsMax / kBatchEntries);
+void for_each_qp(const shm::Arena& arena, std::uint32_t hca, See see) {
+    const std::uint32_t batches =
+        std::min(arena.header->qp_batches_top.load(std::memory_order_acquire),
+                 shm::kQpsMax / shm::kBatchEntries);
     for_each_owned(arena, arena.qp_batches, batches, arena.qps,
-                   [&](Owner owner, std::uint32_t, const QpShared& qp) {
+                   [&](shm::Owner owner, std::uint32_t, const shm::QpShared& qp) {
                        if (qp.owner == owner && qp.hca == hca) {
                            see(owner, qp);
                        }
@@ -47,9 +48,9 @@ void for_each_qp(const Arena& arena, std::uint32_t hca, See see) {
 }
 
 template <typename See>
-void for_each_cq(const Arena& arena, std::uint32_t hca, See see) {
-    for_each_owned(arena, arena.cq_batches, kCqsMax / kBatchEntries, arena.cqs,
-                   [&](Owner owner, std::uint32_t index, const CqShared& cq) {
+void for_each_cq(const shm::Arena& arena, std::uint32_t hca, See see) {
+    for_each_owned(arena, arena.cq_batches, shm::kCqsMax / shm::kBatchEntries, arena.cqs,
+                   [&](shm::Owner owner, std::uint32_t index, const shm::CqShared& cq) {
                        if (cq.owner == owner && cq.hca == hca) {
                            see(owner, index, cq);
                        }
@@ -57,41 +58,42 @@ void for_each_cq(const Arena& arena, std::uint32_t hca, See see) {
 }
 
 template <typename See>
-void for_each_region(const Arena& arena, std::uint32_t hca, See see) {
-    for_each_owned(arena, arena.mr_batches, kMrsMax / kBatchEntries, arena.mrs,
-                   [&](Owner owner, std::uint32_t index, const MrShared& mr) {
+void for_each_region(const shm::Arena& arena, std::uint32_t hca, See see) {
+    for_each_owned(arena, arena.mr_batches, shm::kMrsMax / shm::kBatchEntries, arena.mrs,
+                   [&](shm::Owner owner, std::uint32_t index, const shm::MrShared& mr) {
                        if (mr.key.load(std::memory_order_acquire) != 0 && mr.hca == hca &&
-                           !is_window(mr.kind)) {
+                           !hca::is_window(mr.kind)) {
                            see(owner, index, mr);
                        }
                    });
 }
 
 template <typename See>
-void for_each_srq(const Arena& arena, std::uint32_t hca, See see) {
-    for_each_owned(arena, arena.srq_batches, kSrqsMax / kBatchEntries, arena.srqs,
-                   [&](Owner owner, std::uint32_t, const SrqShared& srq) {
+void for_each_srq(const shm::Arena& arena, std::uint32_t hca, See see) {
+    for_each_owned(arena, arena.srq_batches, shm::kSrqsMax / shm::kBatchEntries, arena.srqs,
+                   [&](shm::Owner owner, std::uint32_t, const shm::SrqShared& srq) {
                        if (srq.live.load(std::memory_order_acquire) != 0 && srq.hca == hca) {
                            see(owner, srq);
                        }
                    });
 }
 
-void put_program(AttributeList& out, const Arena& arena, Owner owner) {
+void put_program(shm::AttributeList& out, const shm::Arena& arena, shm::Owner owner) {
     out.put_number(RDMA_NLDEV_ATTR_RES_PID, arena.proc(owner).pid);
 }
 
 /// Returns the number of an open context, unique among all processes. `entry` is its index in
 /// ProcSlot::async_channels.
-std::uint32_t context_number(Owner owner, std::size_t entry) {
-    return (std::uint32_t{owner} - 1) * kAsyncChannels + static_cast<std::uint32_t>(entry);
+std::uint32_t context_number(shm::Owner owner, std::size_t entry) {
+    return (std::uint32_t{owner} - 1) * shm::kAsyncChannels + static_cast<std::uint32_t>(entry);
 }
 
 /// Adds the number of the context with this event channel. Adds nothing if async_channels had no
 /// room for the context.
-void put_context(AttributeList& out, const Arena& arena, Owner owner, std::uint32_t channel) {
+void put_context(shm::AttributeList& out, const shm::Arena& arena, shm::Owner owner,
+                 std::uint32_t channel) {
     const auto& contexts = arena.proc(owner).async_channels;
-    for (std::size_t i = 0; i < kAsyncChannels; ++i) {
+    for (std::size_t i = 0; i < shm::kAsyncChannels; ++i) {
         if (channel != 0 && contexts[i].channel.load(std::memory_order_relaxed) == channel) {
             out.put_number(RDMA_NLDEV_ATTR_RES_CTXN, context_number(owner, i));
             return;
@@ -99,17 +101,18 @@ void put_context(AttributeList& out, const Arena& arena, Owner owner, std::uint3
     }
 }
 
-bool is_connected_type(QpType type) {
-    return type == QpType::kRc || type == QpType::kUc;
+bool is_connected_type(hca::QpType type) {
+    return type == hca::QpType::kRc || type == hca::QpType::kUc;
 }
 
 std::vector<Resource> list_qps(const NetlinkView& view, std::uint32_t hca) {
     std::vector<Resource> out;
-    for_each_qp(view.arena, hca, [&](Owner owner, const QpShared& qp) {
-        const QpState state = qp.state.load(std::memory_order_relaxed);
+    for_each_qp(view.arena, hca, [&](shm::Owner owner, const shm::QpShared& qp) {
+        const hca::QpState state = qp.state.load(std::memory_order_relaxed);
         // A queue pair gets its port on the way out of RESET.
-        Resource& each = out.emplace_back(Resource{.id = qp.qpn, .port = state != QpState::kReset});
-        AttributeList& a = each.attributes;
+        Resource& each =
+            out.emplace_back(Resource{.id = qp.qpn, .port = state != hca::QpState::kReset});
+        shm::AttributeList& a = each.attributes;
         if (each.port != 0) {
             a.put_number(RDMA_NLDEV_ATTR_PORT_INDEX, each.port);
         }
@@ -117,11 +120,11 @@ std::vector<Resource> list_qps(const NetlinkView& view, std::uint32_t hca) {
         if (is_connected_type(qp.type)) {
             a.put_number(RDMA_NLDEV_ATTR_RES_RQPN, qp.dest_qpn.load(std::memory_order_relaxed));
         }
-        if (qp.type != QpType::kUd) {
+        if (qp.type != hca::QpType::kUd) {
             a.put_number(RDMA_NLDEV_ATTR_RES_RQ_PSN, qp.rq_psn);
         }
         a.put_number(RDMA_NLDEV_ATTR_RES_SQ_PSN, qp.sq_psn);
-        if (qp.type != QpType::kUd) {
+        if (qp.type != hca::QpType::kUd) {
             a.put_number(RDMA_NLDEV_ATTR_RES_PATH_MIG_STATE, qp.path_mig_state);
         }
         a.put_number(RDMA_NLDEV_ATTR_RES_TYPE, static_cast<std::uint8_t>(qp.type));
@@ -133,17 +136,17 @@ std::vector<Resource> list_qps(const NetlinkView& view, std::uint32_t hca) {
 }
 
 /// Returns how many queues write completions into each completion queue, by its index.
-std::map<std::uint32_t, std::uint64_t> users_of_cqs(const Arena& arena, std::uint32_t hca) {
+std::map<std::uint32_t, std::uint64_t> users_of_cqs(const shm::Arena& arena, std::uint32_t hca) {
     std::map<std::uint32_t, std::uint64_t> users;
-    for_each_qp(arena, hca, [&](Owner, const QpShared& qp) {
-        if (qp.type != QpType::kXrcRecv) {
+    for_each_qp(arena, hca, [&](shm::Owner, const shm::QpShared& qp) {
+        if (qp.type != hca::QpType::kXrcRecv) {
             ++users[qp.sq.cq];
         }
-        if (qp.type != QpType::kXrcRecv && qp.type != QpType::kXrcSend) {
+        if (qp.type != hca::QpType::kXrcRecv && qp.type != hca::QpType::kXrcSend) {
             ++users[qp.recv_cq];
         }
     });
-    for_each_srq(arena, hca, [&](Owner, const SrqShared& srq) {
+    for_each_srq(arena, hca, [&](shm::Owner, const shm::SrqShared& srq) {
         if (srq.xrcd != 0) {
             ++users[srq.recv_cq];
         }
@@ -154,30 +157,32 @@ std::map<std::uint32_t, std::uint64_t> users_of_cqs(const Arena& arena, std::uin
 std::vector<Resource> list_cqs(const NetlinkView& view, std::uint32_t hca) {
     std::vector<Resource> out;
     std::map<std::uint32_t, std::uint64_t> users = users_of_cqs(view.arena, hca);
-    for_each_cq(view.arena, hca, [&](Owner owner, std::uint32_t index, const CqShared& cq) {
-        AttributeList& a = out.emplace_back(Resource{.id = index}).attributes;
-        a.put_number(RDMA_NLDEV_ATTR_RES_CQE, cq.entries);
-        a.put_number(RDMA_NLDEV_ATTR_RES_USECNT, users[index]);
-        a.put_number(RDMA_NLDEV_ATTR_DEV_DIM, std::uint8_t{0});
-        a.put_number(RDMA_NLDEV_ATTR_RES_CQN, index);
-        put_context(a, view.arena, owner, cq.async_channel);
-        put_program(a, view.arena, owner);
-    });
+    for_each_cq(view.arena, hca,
+                [&](shm::Owner owner, std::uint32_t index, const shm::CqShared& cq) {
+                    shm::AttributeList& a = out.emplace_back(Resource{.id = index}).attributes;
+                    a.put_number(RDMA_NLDEV_ATTR_RES_CQE, cq.entries);
+                    a.put_number(RDMA_NLDEV_ATTR_RES_USECNT, users[index]);
+                    a.put_number(RDMA_NLDEV_ATTR_DEV_DIM, std::uint8_t{0});
+                    a.put_number(RDMA_NLDEV_ATTR_RES_CQN, index);
+                    put_context(a, view.arena, owner, cq.async_channel);
+                    put_program(a, view.arena, owner);
+                });
     return out;
 }
 
 std::vector<Resource> list_regions(const NetlinkView& view, std::uint32_t hca) {
     std::vector<Resource> out;
-    for_each_region(view.arena, hca, [&](Owner owner, std::uint32_t index, const MrShared& mr) {
-        AttributeList& a = out.emplace_back(Resource{.id = index}).attributes;
-        const std::uint32_t key = mr.key.load(std::memory_order_relaxed);
-        a.put_number(RDMA_NLDEV_ATTR_RES_RKEY, key);
-        a.put_number(RDMA_NLDEV_ATTR_RES_LKEY, key);
-        a.put_number(RDMA_NLDEV_ATTR_RES_MRLEN, mr.length);
-        a.put_number(RDMA_NLDEV_ATTR_RES_MRN, index);
-        a.put_number(RDMA_NLDEV_ATTR_RES_PDN, mr.pd);
-        put_program(a, view.arena, owner);
-    });
+    for_each_region(view.arena, hca,
+                    [&](shm::Owner owner, std::uint32_t index, const shm::MrShared& mr) {
+                        shm::AttributeList& a = out.emplace_back(Resource{.id = index}).attributes;
+                        const std::uint32_t key = mr.key.load(std::memory_order_relaxed);
+                        a.put_number(RDMA_NLDEV_ATTR_RES_RKEY, key);
+                        a.put_number(RDMA_NLDEV_ATTR_RES_LKEY, key);
+                        a.put_number(RDMA_NLDEV_ATTR_RES_MRLEN, mr.length);
+                        a.put_number(RDMA_NLDEV_ATTR_RES_MRN, index);
+                        a.put_number(RDMA_NLDEV_ATTR_RES_PDN, mr.pd);
+                        put_program(a, view.arena, owner);
+                    });
     return out;
 }
 
@@ -185,26 +190,29 @@ std::vector<Resource> list_regions(const NetlinkView& view, std::uint32_t hca) {
 /// known.
 std::vector<Resource> list_pds(const NetlinkView& view, std::uint32_t hca) {
     struct Domain {
-        Owner owner = 0;
+        shm::Owner owner = 0;
         std::uint64_t users = 0;
         std::uint32_t channel = 0;
     };
     std::map<std::uint32_t, Domain> domains;
-    const auto use = [&](Owner owner, std::uint32_t pd, std::uint32_t channel) {
+    const auto use = [&](shm::Owner owner, std::uint32_t pd, std::uint32_t channel) {
         Domain& domain = domains[pd];
         domain.owner = owner;
         ++domain.users;
         domain.channel = std::max(domain.channel, channel);
     };
-    for_each_qp(view.arena, hca,
-                [&](Owner owner, const QpShared& qp) { use(owner, qp.pd, qp.async_channel); });
-    for_each_srq(view.arena, hca,
-                 [&](Owner owner, const SrqShared& srq) { use(owner, srq.pd, srq.async_channel); });
-    for_each_region(view.arena, hca,
-                    [&](Owner owner, std::uint32_t, const MrShared& mr) { use(owner, mr.pd, 0); });
+    for_each_qp(view.arena, hca, [&](shm::Owner owner, const shm::QpShared& qp) {
+        use(owner, qp.pd, qp.async_channel);
+    });
+    for_each_srq(view.arena, hca, [&](shm::Owner owner, const shm::SrqShared& srq) {
+        use(owner, srq.pd, srq.async_channel);
+    });
+    for_each_region(view.arena, hca, [&](shm::Owner owner, std::uint32_t, const shm::MrShared& mr) {
+        use(owner, mr.pd, 0);
+    });
     std::vector<Resource> out;
     for (const auto& [number, domain] : domains) {
-        AttributeList& a = out.emplace_back(Resource{.id = number}).attributes;
+        shm::AttributeList& a = out.emplace_back(Resource{.id = number}).attributes;
         a.put_number(RDMA_NLDEV_ATTR_RES_USECNT, domain.users);
         a.put_number(RDMA_NLDEV_ATTR_RES_PDN, number);
         put_context(a, view.arena, domain.owner, domain.channel);
@@ -216,11 +224,11 @@ std::vector<Resource> list_pds(const NetlinkView& view, std::uint32_t hca) {
 std::vector<Resource> list_contexts(const NetlinkView& view, std::uint32_t hca) {
     std::vector<Resource> out;
     for (std::uint32_t p = 0; p < procs_used(view.arena); ++p) {
-        const auto owner = static_cast<Owner>(p + 1);
+        const auto owner = static_cast<shm::Owner>(p + 1);
         if (!is_live(view.arena, owner)) {
             continue;
         }
-        for (std::size_t i = 0; i < kAsyncChannels; ++i) {
+        for (std::size_t i = 0; i < shm::kAsyncChannels; ++i) {
             const auto& context = view.arena.procs[p].async_channels[i];
             if (context.channel.load(std::memory_order_acquire) != 0 && context.hca == hca) {
                 Resource& each = out.emplace_back(Resource{.id = context_number(owner, i)});
@@ -234,8 +242,8 @@ std::vector<Resource> list_contexts(const NetlinkView& view, std::uint32_t hca) 
 
 std::vector<Resource> list_srqs(const NetlinkView& view, std::uint32_t hca) {
     std::vector<Resource> out;
-    for_each_srq(view.arena, hca, [&](Owner owner, const SrqShared& srq) {
-        AttributeList& a = out.emplace_back(Resource{.id = srq.srqn}).attributes;
+    for_each_srq(view.arena, hca, [&](shm::Owner owner, const shm::SrqShared& srq) {
+        shm::AttributeList& a = out.emplace_back(Resource{.id = srq.srqn}).attributes;
         const bool is_xrc = srq.xrcd != 0;
         a.put_number(RDMA_NLDEV_ATTR_RES_SRQN, srq.srqn);
         a.put_number(RDMA_NLDEV_ATTR_RES_TYPE, static_cast<std::uint8_t>(is_xrc ? 1 : 0));
@@ -249,7 +257,7 @@ std::vector<Resource> list_srqs(const NetlinkView& view, std::uint32_t hca) {
 }
 
 /// Adds an address as a whole sockaddr_storage, as Linux does. Adds nothing if there is no address.
-void put_address(AttributeList& out, std::uint16_t type, const cm::Address& address) {
+void put_address(shm::AttributeList& out, std::uint16_t type, const cm::Address& address) {
     sockaddr_storage storage{};
     if (address.family == cm::Family::kIp4) {
         sockaddr_in ip{};
@@ -285,7 +293,7 @@ std::vector<Resource> list_endpoints(const NetlinkView& view, std::uint32_t hca)
         }
         const cm::Host::Endpoint& endpoint = one.endpoint;
         Resource& each = out.emplace_back(Resource{.id = endpoint.handle, .port = 1});
-        AttributeList& a = each.attributes;
+        shm::AttributeList& a = each.attributes;
         a.put_number(RDMA_NLDEV_ATTR_PORT_INDEX, each.port);
         if (endpoint.qpn.value != 0) {
             a.put_number(RDMA_NLDEV_ATTR_RES_LQPN, endpoint.qpn.value);
@@ -324,4 +332,4 @@ std::span<const ResourceKind> resource_kinds() {
     return kKinds;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -11,13 +11,13 @@
 #include "runtime/daemon/netlink/rdma_netlink.h"
 #include "runtime/shm/netlink_message.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 /// An object of a program.
 struct Resource {
     std::uint32_t id = 0;
     std::uint32_t port = 0;  ///< 0: it belongs to no port.
-    AttributeList attributes{};
+    shm::AttributeList attributes{};
 };
 
 /// A kind of objects.
@@ -34,4 +34,4 @@ struct ResourceKind {
 /// Returns all kinds, in the order of Linux's summaries.
 std::span<const ResourceKind> resource_kinds();
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -11,7 +11,7 @@
 
 #include "core/wire/sharp/sharp_performance_counters.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -36,13 +36,14 @@ void add_packets(std::atomic<std::uint64_t>& packets, std::atomic<std::uint64_t>
 std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t members,
                                          std::uint32_t payload_bytes, bool packets) {
     GroupFile group;
-    const std::uint64_t steps_off = whole_pages(sizeof(GroupHeader));
+    const std::uint64_t steps_off = whole_pages(sizeof(sharp::GroupHeader));
     const std::uint64_t counts_off =
         whole_pages(steps_off + tree.steps.size() * sizeof(sharp::Step));
-    const std::uint64_t slots_off = whole_pages(counts_off + members * sizeof(MemberLine));
-    const SlotLayout layout(members);
-    const std::uint64_t posts_off = slots_off + kSlots * layout.bytes();
-    const std::uint64_t total = posts_off + (packets ? whole_pages(posts_bytes(members)) : 0);
+    const std::uint64_t slots_off = whole_pages(counts_off + members * sizeof(sharp::MemberLine));
+    const sharp::SlotLayout layout(members);
+    const std::uint64_t posts_off = slots_off + sharp::kSlots * layout.bytes();
+    const std::uint64_t total =
+        posts_off + (packets ? whole_pages(sharp::posts_bytes(members)) : 0);
     group.file_ = memfd_create("softib-sharp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (group.file_ < 0 || ftruncate(group.file_, static_cast<off_t>(total)) != 0 ||
         fcntl(group.file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
@@ -53,11 +54,11 @@ std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t m
         return std::nullopt;
     }
     auto* const base = static_cast<std::byte*>(at);
-    group.header_ = static_cast<GroupHeader*>(at);
+    group.header_ = static_cast<sharp::GroupHeader*>(at);
     group.mapped_bytes_ = slots_off;
-    GroupHeader& header = *group.header_;
-    header.magic = kGroupMagic;
-    header.version = kGroupVersion;
+    sharp::GroupHeader& header = *group.header_;
+    header.magic = sharp::kGroupMagic;
+    header.version = sharp::kGroupVersion;
     header.members = members;
     header.steps = static_cast<std::uint32_t>(tree.steps.size());
     header.stack_depth = static_cast<std::uint32_t>(sharp::stack_depth(tree.steps, members));
@@ -102,15 +103,15 @@ void GroupFile::fail(sharp::Error error) {
     header_->error.compare_exchange_strong(none, static_cast<std::int32_t>(error));
 }
 
-const MemberLine* GroupFile::lines() const {
+const sharp::MemberLine* GroupFile::lines() const {
     // Computed anew, because a member may have overwritten the offsets in the header.
-    const std::uint64_t steps_off = whole_pages(sizeof(GroupHeader));
-    return reinterpret_cast<const MemberLine*>(
+    const std::uint64_t steps_off = whole_pages(sizeof(sharp::GroupHeader));
+    return reinterpret_cast<const sharp::MemberLine*>(
         reinterpret_cast<const std::byte*>(header_) +
         whole_pages(steps_off + tree_.steps.size() * sizeof(sharp::Step)));
 }
 
-void GroupFile::Count::add(const WireCount& counter) {
+void GroupFile::Count::add(const sharp::WireCount& counter) {
     packets += counter.packets.load(std::memory_order_relaxed);
     words += counter.words.load(std::memory_order_relaxed);
 }
@@ -139,19 +140,20 @@ GroupFile::Passed GroupFile::passed(const sharp::Edge& edge, const Passed& every
     return sum;
 }
 
-void GroupFile::settle(const Arena& arena) {
-    const auto totals_of = [&](Lid lid, std::uint8_t port) -> PortTotals* {
-        const NodeRef& owner = arena.lid_owner[lid.value];
-        if (owner.kind == NodeRef::kHca) {
+void GroupFile::settle(const shm::Arena& arena) {
+    const auto totals_of = [&](Lid lid, std::uint8_t port) -> shm::PortTotals* {
+        const shm::NodeRef& owner = arena.lid_owner[lid.value];
+        if (owner.kind == shm::NodeRef::kHca) {
             return &arena.hcas[owner.index].totals;
         }
-        if (owner.kind == NodeRef::kSwitch && port < arena.switches[owner.index].port_count) {
+        if (owner.kind == shm::NodeRef::kSwitch && port < arena.switches[owner.index].port_count) {
             return &arena.switch_ports[arena.switches[owner.index].port_first + port].totals;
         }
         return nullptr;
     };
     const auto count_sent = [&](Lid lid, std::uint64_t packets) {
-        if (const NodeRef& owner = arena.lid_owner[lid.value]; owner.kind == NodeRef::kSwitch) {
+        if (const shm::NodeRef& owner = arena.lid_owner[lid.value];
+            owner.kind == shm::NodeRef::kSwitch) {
             arena.switches[owner.index].aggregation[kPacketSent].fetch_add(
                 packets, std::memory_order_relaxed);
         }
@@ -164,11 +166,11 @@ void GroupFile::settle(const Arena& arena) {
         const Count up{now.up.packets - before.up.packets, now.up.words - before.up.words};
         const Count down{now.down.packets - before.down.packets,
                          now.down.words - before.down.words};
-        if (PortTotals* const child = totals_of(edge.child, edge.child_port)) {
+        if (shm::PortTotals* const child = totals_of(edge.child, edge.child_port)) {
             add_packets(child->xmit_packets, child->xmit_words, up.packets, up.words);
             add_packets(child->rcv_packets, child->rcv_words, down.packets, down.words);
         }
-        if (PortTotals* const parent = totals_of(edge.parent, edge.parent_port)) {
+        if (shm::PortTotals* const parent = totals_of(edge.parent, edge.parent_port)) {
             add_packets(parent->rcv_packets, parent->rcv_words, up.packets, up.words);
             add_packets(parent->xmit_packets, parent->xmit_words, down.packets, down.words);
         }
@@ -177,4 +179,4 @@ void GroupFile::settle(const Arena& arena) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

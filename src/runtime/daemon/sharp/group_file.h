@@ -13,7 +13,7 @@
 #include "runtime/sharp/group_memory.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class GroupFile {
   public:
@@ -31,14 +31,14 @@ class GroupFile {
     /// end because of it are not the reason for the others.
     void fail(sharp::Error error);
     /// Adds what members have counted since the last call to the totals of all ports of the tree.
-    void settle(const Arena& arena);
+    void settle(const shm::Arena& arena);
 
   private:
     struct Count {
         std::uint64_t packets = 0;
         std::uint64_t words = 0;
 
-        void add(const WireCount& counter);
+        void add(const sharp::WireCount& counter);
     };
     /// What passed a cable towards the root (up) and away from it (down).
     struct Passed {
@@ -47,7 +47,7 @@ class GroupFile {
     };
 
     GroupFile() = default;
-    const MemberLine* lines() const;
+    const sharp::MemberLine* lines() const;
     /// Returns what passed every cable between switches alike.
     Passed passed_everywhere() const;
     /// Returns what passed the cable of one edge.
@@ -57,8 +57,8 @@ class GroupFile {
     std::vector<Passed> settled_;  ///< What is in the port totals, by edge.
     std::uint32_t members_ = 0;
     int file_ = -1;
-    GroupHeader* header_ = nullptr;  ///< The mapping, which ends before the slots.
+    sharp::GroupHeader* header_ = nullptr;  ///< The mapping, which ends before the slots.
     std::uint64_t mapped_bytes_ = 0;
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -9,7 +9,7 @@
 #include "runtime/daemon/log.h"
 #include "runtime/shm/packet_queue.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -19,7 +19,7 @@ using sharp::GroupState;
 using sharp::JobId;
 using sharp::JobState;
 
-SharpReply refuse_with(Error error) {
+shm::SharpReply refuse_with(Error error) {
     return {.error = static_cast<std::int32_t>(error)};
 }
 
@@ -39,33 +39,33 @@ const char* name_of(JobState::Phase phase) {
 
 }  // namespace
 
-SharpClients::SharpClients(const Arena& arena, Management& management)
+SharpClients::SharpClients(const shm::Arena& arena, Management& management)
     : arena_(arena), management_(management) {
     management_.set_settler([this] { settle(); });
 }
 
-SharpReply SharpClients::execute(int fd, const SharpCommand& command, int& file,
-                                 std::uint64_t now_ns) {
-    if (arena_.header->link_layer != LinkLayer::kInfiniBand) {
+shm::SharpReply SharpClients::execute(int fd, const shm::SharpCommand& command, int& file,
+                                      std::uint64_t now_ns) {
+    if (arena_.header->link_layer != hca::LinkLayer::kInfiniBand) {
         return refuse_with(Error::kNotSupported);
     }
-    const bool leaves = command.operation == SharpCommand::kLeaveGroup ||
-                        command.operation == SharpCommand::kLeaveJob;
+    const bool leaves = command.operation == shm::SharpCommand::kLeaveGroup ||
+                        command.operation == shm::SharpCommand::kLeaveJob;
     if (leaves && leaving_.contains(fd)) {
         return still_leaving(fd);
     }
-    const bool founds = command.operation == SharpCommand::kCreateJob ||
-                        command.operation == SharpCommand::kJoinJob;
+    const bool founds = command.operation == shm::SharpCommand::kCreateJob ||
+                        command.operation == shm::SharpCommand::kJoinJob;
     if (!founds && !is_member(fd, command)) {
         return refuse_with(Error::kInvalid);
     }
     switch (command.operation) {  // The first three do not depend on the manager.
-        case SharpCommand::kMapGroup:
+        case shm::SharpCommand::kMapGroup:
             return map_group(command, file);
-        case SharpCommand::kLeaveGroup:
+        case shm::SharpCommand::kLeaveGroup:
             left_[{command.job, command.group}].insert(*clients_.at(fd).ranks.begin());
             return leave_group(fd, command, now_ns);
-        case SharpCommand::kLeaveJob:
+        case shm::SharpCommand::kLeaveJob:
             return leave_job(fd, command, now_ns);
         default:
             return management_.job_client() != nullptr ? execute_remote(fd, command, now_ns)
@@ -73,35 +73,36 @@ SharpReply SharpClients::execute(int fd, const SharpCommand& command, int& file,
     }
 }
 
-SharpReply SharpClients::execute_here(int fd, const SharpCommand& command, std::uint64_t now_ns) {
+shm::SharpReply SharpClients::execute_here(int fd, const shm::SharpCommand& command,
+                                           std::uint64_t now_ns) {
     sharp::Manager& manager = management_.aggregation();
     switch (command.operation) {
-        case SharpCommand::kCreateJob:
+        case shm::SharpCommand::kCreateJob:
             return create_job(fd, command);
-        case SharpCommand::kJoinJob:
+        case shm::SharpCommand::kJoinJob:
             return join_job(fd, command);
-        case SharpCommand::kStartJob:
+        case shm::SharpCommand::kStartJob:
             return start_job(command, now_ns);
-        case SharpCommand::kCreateGroup: {
+        case shm::SharpCommand::kCreateGroup: {
             const auto group = manager.create_group(command.job, command.size);
-            return group ? SharpReply{.job = command.job, .group = *group}
+            return group ? shm::SharpReply{.job = command.job, .group = *group}
                          : refuse_with(group.error());
         }
-        case SharpCommand::kJoinGroup: {
+        case shm::SharpCommand::kJoinGroup: {
             const auto& ranks = clients_.at(fd).ranks;
             return refuse_with(
                 manager.join_group(command.job, command.group, command.rank, *ranks.begin()));
         }
-        case SharpCommand::kStartGroup:
+        case shm::SharpCommand::kStartGroup:
             return start_group(command, now_ns);
-        case SharpCommand::kLockGroup:
+        case shm::SharpCommand::kLockGroup:
             return lock_group(command, now_ns);
         default:
             return refuse_with(Error::kInvalid);
     }
 }
 
-bool SharpClients::is_member(int fd, const SharpCommand& command) const {
+bool SharpClients::is_member(int fd, const shm::SharpCommand& command) const {
     const auto found = clients_.find(fd);
     return found != clients_.end() && found->second.job == command.job &&
            !found->second.ranks.empty();
@@ -170,7 +171,7 @@ void SharpClients::fail_job(JobId job, Error error, const std::string& reason) {
     }
 }
 
-SharpReply SharpClients::create_job(int fd, const SharpCommand& command) {
+shm::SharpReply SharpClients::create_job(int fd, const shm::SharpCommand& command) {
     if (clients_.contains(fd)) {
         return refuse_with(Error::kInvalid);
     }
@@ -186,24 +187,24 @@ SharpReply SharpClients::create_job(int fd, const SharpCommand& command) {
     return {.job = *job};
 }
 
-std::expected<std::pair<Lid, Qpn>, Error> SharpClients::end_of_member(int fd,
-                                                                      const SharpCommand& command) {
+std::expected<std::pair<Lid, Qpn>, Error> SharpClients::end_of_member(
+    int fd, const shm::SharpCommand& command) {
     const auto found = clients_.find(fd);
     if ((found != clients_.end() &&
          (found->second.job != command.job || !found->second.ranks.empty())) ||
         command.hca >= arena_.header->hcas) {
         return std::unexpected(Error::kInvalid);
     }
-    const HcaRecord& hca = arena_.hcas[command.hca];
+    const shm::HcaRecord& hca = arena_.hcas[command.hca];
     const Lid lid{hca.lid.load(std::memory_order_relaxed)};
     if (lid == kLidUnassigned || hca.state.load(std::memory_order_relaxed) != PortState::kActive) {
         return std::unexpected(Error::kDevice);
     }
-    next_qpn_ = (next_qpn_ + 1) % kMemberQpns;
-    return std::pair(lid, Qpn{kMemberQpnLast - next_qpn_});
+    next_qpn_ = (next_qpn_ + 1) % sharp::kMemberQpns;
+    return std::pair(lid, Qpn{sharp::kMemberQpnLast - next_qpn_});
 }
 
-SharpReply SharpClients::join_job(int fd, const SharpCommand& command) {
+shm::SharpReply SharpClients::join_job(int fd, const shm::SharpCommand& command) {
     const auto end = end_of_member(fd, command);
     if (!end) {
         return refuse_with(end.error());
@@ -218,7 +219,7 @@ SharpReply SharpClients::join_job(int fd, const SharpCommand& command) {
     return refuse_with(error);
 }
 
-SharpReply SharpClients::start_job(const SharpCommand& command, std::uint64_t now_ns) {
+shm::SharpReply SharpClients::start_job(const shm::SharpCommand& command, std::uint64_t now_ns) {
     sharp::Manager& manager = management_.aggregation();
     const JobState* job = manager.job(command.job);
     if (job->phase == JobState::kForming) {
@@ -242,7 +243,7 @@ SharpReply SharpClients::start_job(const SharpCommand& command, std::uint64_t no
             .depth = job->plan.depth};
 }
 
-SharpReply SharpClients::start_group(const SharpCommand& command, std::uint64_t now_ns) {
+shm::SharpReply SharpClients::start_group(const shm::SharpCommand& command, std::uint64_t now_ns) {
     sharp::Manager& manager = management_.aggregation();
     const auto find = [&]() -> const GroupState* {
         const JobState* const job = manager.job(command.job);
@@ -267,11 +268,11 @@ SharpReply SharpClients::start_group(const SharpCommand& command, std::uint64_t 
     if (group->phase == GroupState::kConfiguring) {
         return {.pending = 1};
     }
-    return files_.contains({command.job, command.group}) ? SharpReply{}
+    return files_.contains({command.job, command.group}) ? shm::SharpReply{}
                                                          : refuse_with(Error::kTreeInfo);
 }
 
-SharpReply SharpClients::map_group(const SharpCommand& command, int& file) {
+shm::SharpReply SharpClients::map_group(const shm::SharpCommand& command, int& file) {
     const auto found = files_.find({command.job, command.group});
     if (found == files_.end()) {
         return refuse_with(Error::kGroupId);
@@ -280,7 +281,7 @@ SharpReply SharpClients::map_group(const SharpCommand& command, int& file) {
     return refuse_with(file < 0 ? Error::kNoMemory : Error::kNone);
 }
 
-SharpReply SharpClients::lock_group(const SharpCommand& command, std::uint64_t now_ns) {
+shm::SharpReply SharpClients::lock_group(const shm::SharpCommand& command, std::uint64_t now_ns) {
     sharp::Manager& manager = management_.aggregation();
     if (const Error error = manager.lock_group(command.job, command.group); error != Error::kNone) {
         return refuse_with(error);
@@ -302,7 +303,8 @@ SharpReply SharpClients::lock_group(const SharpCommand& command, std::uint64_t n
 }
 
 // The group ends when all its members have left it, or when one leaves before the group is active.
-SharpReply SharpClients::leave_group(int fd, const SharpCommand& command, std::uint64_t now_ns) {
+shm::SharpReply SharpClients::leave_group(int fd, const shm::SharpCommand& command,
+                                          std::uint64_t now_ns) {
     const JobState* const job = find_job(command.job);
     const auto group = job->groups.find(command.group);
     const Key key{command.job, command.group};
@@ -326,7 +328,8 @@ SharpReply SharpClients::leave_group(int fd, const SharpCommand& command, std::u
     return {};
 }
 
-SharpReply SharpClients::leave_job(int fd, const SharpCommand& command, std::uint64_t now_ns) {
+shm::SharpReply SharpClients::leave_job(int fd, const shm::SharpCommand& command,
+                                        std::uint64_t now_ns) {
     std::set<std::uint32_t>& alive = alive_[command.job];
     for (const std::uint32_t rank : clients_.at(fd).ranks) {
         alive.erase(rank);
@@ -426,8 +429,8 @@ void SharpClients::publish() {
     }
 }
 
-SharpPlane SharpClients::plane() const {
-    SharpPlane plane;
+sharp::SharpPlane SharpClients::plane() const {
+    sharp::SharpPlane plane;
     for (std::uint32_t i = 0; i < arena_.header->switches; ++i) {
         const auto* const tables = management_.aggregation_tables(
             Lid{arena_.switches[i].lid.load(std::memory_order_relaxed)});
@@ -442,12 +445,13 @@ SharpPlane SharpClients::plane() const {
             continue;
         }
         const sharp::JobQuota& quota = job->request.quota;
-        SharpPlane::Group told{.job = key.first,
-                               .group = key.second,
-                               .tree = job->tree_id,
-                               .datagram_bytes = quota.payload_bytes,
-                               .datagrams = std::max(quota.osts / std::max(quota.groups, 1U), 1U),
-                               .streams = sharp::default_an_info().streaming_operations};
+        sharp::SharpPlane::Group told{
+            .job = key.first,
+            .group = key.second,
+            .tree = job->tree_id,
+            .datagram_bytes = quota.payload_bytes,
+            .datagrams = std::max(quota.osts / std::max(quota.groups, 1U), 1U),
+            .streams = sharp::default_an_info().streaming_operations};
         for (const std::uint32_t number : group->second.members) {
             const sharp::Member& member = job->members[number];
             told.members.push_back({arena_.lid_owner[member.lid.value].index, member.qpn.value});
@@ -494,7 +498,7 @@ std::string SharpClients::describe() const {
     std::string text;
     const auto out = std::back_inserter(text);
     for (std::uint32_t i = 0; i < arena_.header->switches; ++i) {
-        const SwitchRecord& sw = arena_.switches[i];
+        const shm::SwitchRecord& sw = arena_.switches[i];
         const Lid lid{sw.lid.load(std::memory_order_relaxed)};
         const auto* const tables = management_.aggregation_tables(lid);
         if (tables == nullptr || lid == kLidUnassigned) {
@@ -511,8 +515,8 @@ std::string SharpClients::describe() const {
                        tables->info().max_num_qps, streaming, locks, tables->info().num_semaphores);
     }
     const auto switch_name = [&](Lid lid) -> const char* {
-        const NodeRef& owner = arena_.lid_owner[lid.value];
-        return owner.kind == NodeRef::kSwitch ? arena_.switches[owner.index].name : "-";
+        const shm::NodeRef& owner = arena_.lid_owner[lid.value];
+        return owner.kind == shm::NodeRef::kSwitch ? arena_.switches[owner.index].name : "-";
     };
     for (const auto& [id, job] : jobs()) {
         fmt::format_to(out, "job\t{}\t{:#x}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", id,
@@ -528,8 +532,9 @@ std::string SharpClients::describe() const {
                                : switch_name(job.plan.nodes[node.parent].lid),
                            node.port_to_parent, node.port_at_parent);
             for (const auto& [member, port] : node.members) {
-                const NodeRef& owner = arena_.lid_owner[job.members[member].lid.value];
-                const HcaRecord& hca = arena_.hcas[owner.kind == NodeRef::kHca ? owner.index : 0];
+                const shm::NodeRef& owner = arena_.lid_owner[job.members[member].lid.value];
+                const shm::HcaRecord& hca =
+                    arena_.hcas[owner.kind == shm::NodeRef::kHca ? owner.index : 0];
                 fmt::format_to(out, "member\t{}\t{}\t{}/{}\t{}\t{}\n", id, member,
                                arena_.hosts[hca.host].name, hca.name, switch_name(node.lid), port);
             }
@@ -542,4 +547,4 @@ std::string SharpClients::describe() const {
     return text;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

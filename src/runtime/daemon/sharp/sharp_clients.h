@@ -25,15 +25,16 @@
 #include "runtime/shm/arena.h"
 #include "runtime/shm/requests.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 class SharpClients {
   public:
     /// `arena` and `management` must outlive this object.
-    SharpClients(const Arena& arena, Management& management);
+    SharpClients(const shm::Arena& arena, Management& management);
 
     /// Executes a command of a member. Sets `file` if a descriptor must be sent with the reply.
-    SharpReply execute(int fd, const SharpCommand& command, int& file, std::uint64_t now_ns);
+    shm::SharpReply execute(int fd, const shm::SharpCommand& command, int& file,
+                            std::uint64_t now_ns);
     /// Ends the membership of a connection that has closed.
     void close(int fd, std::uint64_t now_ns);
     /// Takes changes of the fabric into account: a job whose tree is gone fails. Returns the time
@@ -44,7 +45,7 @@ class SharpClients {
 
     /// Returns what the carrier must know, which it asks for when ArenaHeader::sharp_generation has
     /// changed.
-    SharpPlane plane() const;
+    sharp::SharpPlane plane() const;
     /// Returns a new descriptor of a group's memory, or -1.
     int share_memory(sharp::JobId job, sharp::GroupId group) const;
     /// Fails all jobs, after the carrier has ended.
@@ -62,9 +63,9 @@ class SharpClients {
     };
 
     /// Executes a command by our own aggregation manager.
-    SharpReply execute_here(int fd, const SharpCommand& command, std::uint64_t now_ns);
+    shm::SharpReply execute_here(int fd, const shm::SharpCommand& command, std::uint64_t now_ns);
     /// Executes a command by an aggregation manager that is a program (sharp_remote.cc).
-    SharpReply execute_remote(int fd, const SharpCommand& command, std::uint64_t now_ns);
+    shm::SharpReply execute_remote(int fd, const shm::SharpCommand& command, std::uint64_t now_ns);
     /// Returns the jobs of our own manager, or those of one that is a program as far as known here.
     const std::map<sharp::JobId, sharp::JobState>& jobs() const;
     const sharp::JobState* find_job(sharp::JobId id) const;
@@ -73,14 +74,15 @@ class SharpClients {
     void fail_job(sharp::JobId job, sharp::Error error, const std::string& reason);
     /// Returns LID and QPN by which a member is connected to its switch: the LID of its HCA, and a
     /// QPN that no other member has.
-    std::expected<std::pair<Lid, Qpn>, sharp::Error> end_of_member(int fd,
-                                                                   const SharpCommand& command);
+    std::expected<std::pair<Lid, Qpn>, sharp::Error> end_of_member(
+        int fd, const shm::SharpCommand& command);
 
     /// Returns the LID of the aggregation manager, which it wrote into switches for their traps.
     Lid manager_lid() const;
-    std::expected<wire::SharpJob, sharp::Error> request_of(int fd, const SharpCommand& command);
-    SharpReply settle_answer(int fd, const wire::SharpJob& answer);
-    SharpReply settle_group(sharp::JobState& job, const wire::SharpJob& answer);
+    std::expected<wire::SharpJob, sharp::Error> request_of(int fd,
+                                                           const shm::SharpCommand& command);
+    shm::SharpReply settle_answer(int fd, const wire::SharpJob& answer);
+    shm::SharpReply settle_group(sharp::JobState& job, const wire::SharpJob& answer);
     sharp::TreePlan read_plan(const sharp::JobState& job, Lid root) const;
     std::uint64_t keep_alive(std::uint64_t now_ns);
     void fail_remote(sharp::JobId id, sharp::Error error, const std::string& reason);
@@ -88,21 +90,21 @@ class SharpClients {
     /// Asks the manager to end a job or a group.
     void tell_end(const wire::SharpJob& end);
     /// Makes a member that leaves wait for the answer to the last tell_end(), if there is none yet.
-    SharpReply await_end(int fd);
+    shm::SharpReply await_end(int fd);
     /// Returns the reply to a member that waits for such an answer: pending, or done.
-    SharpReply still_leaving(int fd);
+    shm::SharpReply still_leaving(int fd);
     /// Notes that a connection no longer waits for such an answer.
     void forget_leaving(int fd);
 
-    SharpReply create_job(int fd, const SharpCommand& command);
-    SharpReply join_job(int fd, const SharpCommand& command);
-    SharpReply start_job(const SharpCommand& command, std::uint64_t now_ns);
-    SharpReply start_group(const SharpCommand& command, std::uint64_t now_ns);
-    SharpReply map_group(const SharpCommand& command, int& file);
-    SharpReply lock_group(const SharpCommand& command, std::uint64_t now_ns);
-    SharpReply leave_group(int fd, const SharpCommand& command, std::uint64_t now_ns);
-    SharpReply leave_job(int fd, const SharpCommand& command, std::uint64_t now_ns);
-    bool is_member(int fd, const SharpCommand& command) const;
+    shm::SharpReply create_job(int fd, const shm::SharpCommand& command);
+    shm::SharpReply join_job(int fd, const shm::SharpCommand& command);
+    shm::SharpReply start_job(const shm::SharpCommand& command, std::uint64_t now_ns);
+    shm::SharpReply start_group(const shm::SharpCommand& command, std::uint64_t now_ns);
+    shm::SharpReply map_group(const shm::SharpCommand& command, int& file);
+    shm::SharpReply lock_group(const shm::SharpCommand& command, std::uint64_t now_ns);
+    shm::SharpReply leave_group(int fd, const shm::SharpCommand& command, std::uint64_t now_ns);
+    shm::SharpReply leave_job(int fd, const shm::SharpCommand& command, std::uint64_t now_ns);
+    bool is_member(int fd, const shm::SharpCommand& command) const;
     void watch_routes(std::uint64_t now_ns);
     void run(std::uint64_t now_ns);
     void take_events();
@@ -111,7 +113,7 @@ class SharpClients {
     void make_memory(sharp::JobId job, sharp::GroupId group);
     void drop_memory(sharp::JobId job, sharp::Error error);
 
-    const Arena& arena_;
+    const shm::Arena& arena_;
     Management& management_;
     std::map<int, Client> clients_;                          ///< By connection.
     std::map<sharp::JobId, std::set<std::uint32_t>> alive_;  ///< Members that have not left.
@@ -139,4 +141,4 @@ class SharpClients {
     std::uint64_t published_ = 0;  ///< Count of changes that the carrier was last told of.
 };
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -8,7 +8,7 @@
 #include "runtime/daemon/log.h"
 #include "runtime/daemon/sharp/sharp_clients.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -24,28 +24,28 @@ constexpr std::uint64_t kKeepAlivePeriodNs = 1'000'000'000;
 constexpr sharp::JobClient::Ticket kAliveTicket = std::uint64_t{1} << 40;
 constexpr sharp::JobClient::Ticket kEndTicket = std::uint64_t{2} << 40;
 
-SharpJob::Op op_of(SharpCommand::Operation operation) {
+SharpJob::Op op_of(shm::SharpCommand::Operation operation) {
     switch (operation) {
-        case SharpCommand::kCreateJob:
+        case shm::SharpCommand::kCreateJob:
             return SharpJob::Op::kCreateJob;
-        case SharpCommand::kJoinJob:
+        case shm::SharpCommand::kJoinJob:
             return SharpJob::Op::kJoinJob;
-        case SharpCommand::kStartJob:
+        case shm::SharpCommand::kStartJob:
             return SharpJob::Op::kStartJob;
-        case SharpCommand::kCreateGroup:
+        case shm::SharpCommand::kCreateGroup:
             return SharpJob::Op::kCreateGroup;
-        case SharpCommand::kJoinGroup:
+        case shm::SharpCommand::kJoinGroup:
             return SharpJob::Op::kJoinGroup;
-        case SharpCommand::kStartGroup:
+        case shm::SharpCommand::kStartGroup:
             return SharpJob::Op::kStartGroup;
-        case SharpCommand::kLockGroup:
+        case shm::SharpCommand::kLockGroup:
             return SharpJob::Op::kLockGroup;
         default:
             return SharpJob::Op::kKeepAlive;
     }
 }
 
-SharpReply refused_by_manager(std::uint8_t error) {
+shm::SharpReply refused_by_manager(std::uint8_t error) {
     return {.error = -static_cast<std::int32_t>(error)};
 }
 
@@ -62,7 +62,8 @@ Lid SharpClients::manager_lid() const {
     return kLidUnassigned;
 }
 
-SharpReply SharpClients::execute_remote(int fd, const SharpCommand& command, std::uint64_t now_ns) {
+shm::SharpReply SharpClients::execute_remote(int fd, const shm::SharpCommand& command,
+                                             std::uint64_t now_ns) {
     sharp::JobClient& client = *management_.job_client();
     const auto ticket = static_cast<sharp::JobClient::Ticket>(fd);
     if (!client.asks(ticket)) {
@@ -95,7 +96,7 @@ SharpReply SharpClients::execute_remote(int fd, const SharpCommand& command, std
 }
 
 /// Returns the request to the manager for a command. The error says why it must not be sent.
-std::expected<SharpJob, Error> SharpClients::request_of(int fd, const SharpCommand& command) {
+std::expected<SharpJob, Error> SharpClients::request_of(int fd, const shm::SharpCommand& command) {
     SharpJob request{.op = op_of(command.operation),
                      .streams = command.datagrams_only == 0,
                      .job = command.job,
@@ -107,11 +108,11 @@ std::expected<SharpJob, Error> SharpClients::request_of(int fd, const SharpComma
                      .payload_bytes = command.payload_bytes,
                      .groups = command.groups};
     switch (command.operation) {
-        case SharpCommand::kCreateJob:
+        case shm::SharpCommand::kCreateJob:
             return clients_.contains(fd)
                        ? std::expected<SharpJob, Error>(std::unexpected(Error::kInvalid))
                        : request;
-        case SharpCommand::kJoinJob: {
+        case shm::SharpCommand::kJoinJob: {
             const auto end = end_of_member(fd, command);
             if (!end) {
                 return std::unexpected(end.error());
@@ -124,7 +125,7 @@ std::expected<SharpJob, Error> SharpClients::request_of(int fd, const SharpComma
             request.qpn = end->second;
             return request;
         }
-        case SharpCommand::kJoinGroup:
+        case shm::SharpCommand::kJoinGroup:
             request.member = *clients_.at(fd).ranks.begin();
             return request;
         default:
@@ -133,7 +134,7 @@ std::expected<SharpJob, Error> SharpClients::request_of(int fd, const SharpComma
 }
 
 /// Does here what the manager has done there, and returns the reply to the member.
-SharpReply SharpClients::settle_answer(int fd, const SharpJob& answer) {
+shm::SharpReply SharpClients::settle_answer(int fd, const SharpJob& answer) {
     if (answer.op == SharpJob::Op::kCreateJob) {
         if (answer.size > sharp::ManagerConfig{}.members_max) {
             return {.error = static_cast<std::int32_t>(Error::kInvalid)};
@@ -183,7 +184,7 @@ SharpReply SharpClients::settle_answer(int fd, const SharpJob& answer) {
     }
 }
 
-SharpReply SharpClients::settle_group(JobState& job, const SharpJob& answer) {
+shm::SharpReply SharpClients::settle_group(JobState& job, const SharpJob& answer) {
     const auto group = job.groups.find(answer.group);
     if (group == job.groups.end()) {
         return {.error = static_cast<std::int32_t>(Error::kGroupId)};
@@ -205,8 +206,8 @@ SharpReply SharpClients::settle_group(JobState& job, const SharpJob& answer) {
                 publish();
             }
             return files_.contains({answer.job, answer.group})
-                       ? SharpReply{}
-                       : SharpReply{.error = static_cast<std::int32_t>(Error::kTreeInfo)};
+                       ? shm::SharpReply{}
+                       : shm::SharpReply{.error = static_cast<std::int32_t>(Error::kTreeInfo)};
         case SharpJob::Op::kLockGroup:
             group->second.lock = GroupState::kLocked;
             return {};
@@ -298,7 +299,7 @@ void SharpClients::tell_end(const SharpJob& end) {
     management_.job_client()->ask(last_end_.ticket, manager_lid(), end);
 }
 
-SharpReply SharpClients::await_end(int fd) {
+shm::SharpReply SharpClients::await_end(int fd) {
     if (ends_.empty() || ends_.back() != last_end_.ticket) {
         return {};  // The manager has answered, or it is our own.
     }
@@ -308,7 +309,7 @@ SharpReply SharpClients::await_end(int fd) {
 }
 
 // A member waits for a manager that does not answer as long as JobClient repeats the request.
-SharpReply SharpClients::still_leaving(int fd) {
+shm::SharpReply SharpClients::still_leaving(int fd) {
     sharp::JobClient& client = *management_.job_client();
     const End& end = leaving_.at(fd);
     const auto answer = client.take(end.ticket);
@@ -344,4 +345,4 @@ void SharpClients::end_remote(JobId id) {
     jobs_.erase(found);
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -16,7 +16,7 @@
 
 #include "runtime/daemon/sysfs/sysfs_tree.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 namespace {
 
@@ -281,7 +281,7 @@ void TreeWriter::prune_lists() const {
 
 }  // namespace
 
-std::expected<std::string, int> sysfs_read(const Arena& arena, std::string_view host,
+std::expected<std::string, int> sysfs_read(const shm::Arena& arena, std::string_view host,
                                            std::string_view path) {
     const std::vector<Device> devices = sysfs::devices_of(arena, host);
     if (devices.empty()) {
@@ -310,7 +310,7 @@ std::expected<std::string, int> sysfs_read(const Arena& arena, std::string_view 
     return std::unexpected(ENOENT);
 }
 
-std::expected<void, std::string> sysfs_materialize(const Arena& arena, std::string_view host,
+std::expected<void, std::string> sysfs_materialize(const shm::Arena& arena, std::string_view host,
                                                    const std::string& root) {
     const std::vector<Device> devices = sysfs::devices_of(arena, host);
     if (devices.empty()) {
@@ -328,4 +328,4 @@ std::expected<void, std::string> sysfs_materialize(const Arena& arena, std::stri
     return done;
 }
 
-}  // namespace softib::live
+}  // namespace softib::daemon

@@ -15,19 +15,19 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 
 /// Returns the current contents of a regular file. `path` is its path on the host, as
 /// "/sys/class/infiniband/…" or the "/sys/devices/…" that this leads to. The error is ENOENT, or
 /// EINVAL for an attribute of a GID that the port does not have.
-std::expected<std::string, int> sysfs_read(const Arena& arena, std::string_view host,
+std::expected<std::string, int> sysfs_read(const shm::Arena& arena, std::string_view host,
                                            std::string_view path);
 
 /// Writes the whole tree below `root` (root/sys/…, root/dev/…) with its current contents. Files
 /// that are right already stay; those that belong to no device of the host are removed. Two
 /// processes may do this for one root at the same time. The error says which file could not be
 /// written.
-std::expected<void, std::string> sysfs_materialize(const Arena& arena, std::string_view host,
+std::expected<void, std::string> sysfs_materialize(const shm::Arena& arena, std::string_view host,
                                                    const std::string& root);
 
-}  // namespace softib::live
+}  // namespace softib::daemon

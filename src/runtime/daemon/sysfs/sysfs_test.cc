@@ -14,7 +14,7 @@
 
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,13 +30,13 @@ std::string slurp(const std::string& path) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string read_or_errno(const Arena& arena, const char* host, const std::string& path) {
+std::string read_or_errno(const shm::Arena& arena, const char* host, const std::string& path) {
     const auto content = sysfs_read(arena, host, path);
     return content ? *content : "errno " + std::to_string(content.error());
 }
 
 TEST(SysfsRead, SaysWhatLinuxSays) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const auto h1 = [&fabric](const std::string& path) {
         return read_or_errno(fabric.arena, "h1", "/sys/class/infiniband/mlx5_0/" + path);
     };
@@ -57,7 +57,7 @@ TEST(SysfsRead, SaysWhatLinuxSays) {
 }
 
 TEST(SysfsRead, AttributesOfGidsThatHaveNoneAreEINVAL) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const std::string refused = "errno " + std::to_string(EINVAL);
     const std::string attributes = "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/";
     EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "types/1"), refused);
@@ -65,8 +65,8 @@ TEST(SysfsRead, AttributesOfGidsThatHaveNoneAreEINVAL) {
     EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "ndevs/7"), refused);
     EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "ndevs/8"),
               "errno " + std::to_string(ENOENT));
-    fabric.arena.header->link_layer = LinkLayer::kEthernet;
-    HcaRecord& hca = fabric.arena.hcas[fabric.arena.hosts[1].hca_first];
+    fabric.arena.header->link_layer = hca::LinkLayer::kEthernet;
+    shm::HcaRecord& hca = fabric.arena.hcas[fabric.arena.hosts[1].hca_first];
     hca.ip_gid.bytes[15] = 1;
     std::strcpy(hca.net_name, "eth7");
     EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "types/0"), "RoCE v2\n");
@@ -75,7 +75,7 @@ TEST(SysfsRead, AttributesOfGidsThatHaveNoneAreEINVAL) {
 }
 
 TEST(SysfsRead, ContentIsLive) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const std::string port = "/sys/devices/pcif1b0:00/f1b0:02:00.0/infiniband/mlx5_1/ports/1/";
     EXPECT_EQ(read_or_errno(fabric.arena, "h0", port + "counters/port_xmit_data"), "0\n");
     fabric.arena.hcas[1].totals.xmit_words = 42;
@@ -87,7 +87,7 @@ TEST(SysfsRead, ContentIsLive) {
 }
 
 TEST(SysfsRead, SeveralHostsAreEnumeratedAcross) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     EXPECT_EQ(read_or_errno(fabric.arena, "h1,h0", "/sys/class/infiniband/mlx5_2/ports/1/lid"),
               "0x1\n");
     EXPECT_EQ(read_or_errno(fabric.arena, "h1,h0", "/sys/class/infiniband_verbs/uverbs3/ibdev"),
@@ -95,7 +95,7 @@ TEST(SysfsRead, SeveralHostsAreEnumeratedAcross) {
 }
 
 TEST(SysfsRead, AnythingElseIsENOENT) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const std::string missing = "errno " + std::to_string(ENOENT);
     for (const char* path :
          {"", "/", "/sys", "/sys/class/infiniband", "/sys/class/infiniband/mlx5_0",
@@ -110,7 +110,7 @@ TEST(SysfsRead, AnythingElseIsENOENT) {
 }
 
 TEST(SysfsMaterialize, EveryFileOnDiskIsReadableLive) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const ScratchDir dir;
     ASSERT_TRUE(sysfs_materialize(fabric.arena, "h0", dir.path));
     std::size_t files = 0;
@@ -133,7 +133,7 @@ TEST(SysfsMaterialize, EveryFileOnDiskIsReadableLive) {
 }
 
 TEST(SysfsMaterialize, DeviceNodesAreCharacterDevices) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const ScratchDir dir;
     ASSERT_TRUE(sysfs_materialize(fabric.arena, "h0", dir.path));
     struct stat st{};
@@ -147,7 +147,7 @@ TEST(SysfsMaterialize, DeviceNodesAreCharacterDevices) {
 }
 
 TEST(SysfsMaterialize, AgainRefreshesAndPrunes) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const ScratchDir dir;
     ASSERT_TRUE(sysfs_materialize(fabric.arena, "h0,h1", dir.path));
     ASSERT_TRUE(fs::exists(dir.path + "/sys/class/infiniband/mlx5_3/node_type"));
@@ -160,7 +160,7 @@ TEST(SysfsMaterialize, AgainRefreshesAndPrunes) {
 }
 
 TEST(SysfsMaterialize, ConcurrentWritersOfOneRootAllSucceed) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const ScratchDir dir;
     std::vector<std::thread> writers;
     for (int i = 0; i < 4; ++i) {
@@ -178,7 +178,7 @@ TEST(SysfsMaterialize, ConcurrentWritersOfOneRootAllSucceed) {
 }
 
 TEST(SysfsMaterialize, ErrorNamesTheFile) {
-    const TestArena fabric;
+    const shm::TestArena fabric;
     const auto done = sysfs_materialize(fabric.arena, "h0", "/dev/null/x");
     ASSERT_FALSE(done);
     EXPECT_NE(done.error().find("/dev/null/x"), std::string::npos);
@@ -186,4 +186,4 @@ TEST(SysfsMaterialize, ErrorNamesTheFile) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::daemon

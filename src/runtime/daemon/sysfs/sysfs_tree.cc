@@ -13,7 +13,7 @@
 #include "runtime/shm/identity.h"
 #include "runtime/shm/naming.h"
 
-namespace softib::live::sysfs {
+namespace softib::daemon::sysfs {
 
 namespace {
 
@@ -68,22 +68,22 @@ std::string local_cpus(const Device&, unsigned) {
 
 std::string modalias(const Device&, unsigned) {
     return fmt::format("pci:v0000{0:04X}d0000{1:04X}sv0000{0:04X}sd0000{1:04X}bc02sc07i00\n",
-                       kPciVendor, kPciDevice);
+                       shm::kPciVendor, shm::kPciDevice);
 }
 
 std::string pci_uevent(const Device& d, unsigned) {
     return fmt::format(
         "{}PCI_CLASS=20700\nPCI_ID={:04X}:{:04X}\nPCI_SUBSYS_ID={:04X}:{:04X}\n"
         "PCI_SLOT_NAME={}\nMODALIAS={}",
-        d.looks_like_mlx5() ? "DRIVER=mlx5_core\n" : "", kPciVendor, kPciDevice, kPciVendor,
-        kPciDevice, d.slot, modalias(d, 0));
+        d.looks_like_mlx5() ? "DRIVER=mlx5_core\n" : "", shm::kPciVendor, shm::kPciDevice,
+        shm::kPciVendor, shm::kPciDevice, d.slot, modalias(d, 0));
 }
 
 std::string pci_vendor(const Device&, unsigned) {
-    return fmt::format("0x{:04x}\n", kPciVendor);
+    return fmt::format("0x{:04x}\n", shm::kPciVendor);
 }
 std::string pci_device(const Device&, unsigned) {
-    return fmt::format("0x{:04x}\n", kPciDevice);
+    return fmt::format("0x{:04x}\n", shm::kPciDevice);
 }
 
 constexpr FileSpec kPciFiles[] = {
@@ -124,10 +124,11 @@ constexpr FileSpec kDeviceFiles[] = {
      [](const Device& d, unsigned) {
          return fmt::format("{} {}\n", d.arena->hosts[d.record().host].name, d.record().name);
      }},
-    {"fw_ver", [](const Device&, unsigned) { return std::string{kFirmwareVersion} + "\n"; }},
-    {"hw_rev", [](const Device&, unsigned) { return fmt::format("{:x}\n", kHardwareRevision); }},
-    {"hca_type", [](const Device&, unsigned) { return std::string{kHcaType} + "\n"; }},
-    {"board_id", [](const Device&, unsigned) { return std::string{kBoardId} + "\n"; }},
+    {"fw_ver", [](const Device&, unsigned) { return std::string{shm::kFirmwareVersion} + "\n"; }},
+    {"hw_rev",
+     [](const Device&, unsigned) { return fmt::format("{:x}\n", shm::kHardwareRevision); }},
+    {"hca_type", [](const Device&, unsigned) { return std::string{shm::kHcaType} + "\n"; }},
+    {"board_id", [](const Device&, unsigned) { return std::string{shm::kBoardId} + "\n"; }},
     {"uevent", [](const Device& d, unsigned) { return fmt::format("NAME={}\n", d.name); }},
 };
 
@@ -285,11 +286,11 @@ void add_port(std::vector<Entry>& out, const std::string& ports_dir) {
     out.push_back({.kind = Kind::kDirectory, .path = ports_dir});
     out.push_back({.kind = Kind::kDirectory, .path = port});
     add_files(out, port + "/", kPortFiles);
-    add_numbered(out, port + "/gids", kGidsPerPort, port_gid);
-    add_numbered(out, port + "/pkeys", kPKeysPerPort, port_pkey);
+    add_numbered(out, port + "/gids", shm::kGidsPerPort, port_gid);
+    add_numbered(out, port + "/pkeys", shm::kPKeysPerPort, port_pkey);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/gid_attrs"});
-    add_numbered(out, port + "/gid_attrs/ndevs", kGidsPerPort, gid_net_device);
-    add_numbered(out, port + "/gid_attrs/types", kGidsPerPort, gid_type);
+    add_numbered(out, port + "/gid_attrs/ndevs", shm::kGidsPerPort, gid_net_device);
+    add_numbered(out, port + "/gid_attrs/types", shm::kGidsPerPort, gid_type);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/counters"});
     add_counters(out, port + "/counters/", counters::SysfsDirectory::kCounters);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/hw_counters"});
@@ -310,14 +311,14 @@ constexpr FileSpec kGlobalFiles[] = {
     // Programs conclude from this file that an HCA can reach GPU memory. The preloaded library
     // shows it only to programs that have loaded a GPU driver (abi/sysfs).
     {"/sys/module/nvidia_peermem/version",
-     [](const Device&, unsigned) { return std::string{kFirmwareVersion} + "\n"; }},
+     [](const Device&, unsigned) { return std::string{shm::kFirmwareVersion} + "\n"; }},
 };
 constexpr std::size_t kGpuFiles = 1;  ///< How many at the end of kGlobalFiles are about GPUs.
 
 }  // namespace
 
-std::vector<Device> devices_of(const Arena& arena, std::string_view host) {
-    std::vector<DeviceEntry> entries(list_devices(arena, host, {}));
+std::vector<Device> devices_of(const shm::Arena& arena, std::string_view host) {
+    std::vector<shm::DeviceEntry> entries(list_devices(arena, host, {}));
     list_devices(arena, host, entries);
     std::vector<Device> devices;
     devices.reserve(entries.size());
@@ -380,9 +381,9 @@ std::vector<Entry> links_to(const Device& d) {
     return out;
 }
 
-std::span<const FileSpec> global_files(const Arena& arena) {
+std::span<const FileSpec> global_files(const shm::Arena& arena) {
     const std::span<const FileSpec> all = kGlobalFiles;
     return arena.header->data_path == DataPath::kDirect ? all : all.first(all.size() - kGpuFiles);
 }
 
-}  // namespace softib::live::sysfs
+}  // namespace softib::daemon::sysfs

@@ -13,21 +13,21 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live::sysfs {
+namespace softib::daemon::sysfs {
 
 inline constexpr std::string_view kPciRoot = "/sys/devices/pcif1b0:00";
 
 /// An HCA of the host, with its names in the tree.
 struct Device {
-    const Arena* arena;
+    const shm::Arena* arena;
     std::uint32_t hca;
     std::size_t number;  ///< Index in the list of devices: the N of uverbsN and umadN.
     std::string name;
     std::string slot;  ///< "f1b0:01:00.0"
 
-    const HcaRecord& record() const { return arena->hcas[hca]; }
+    const shm::HcaRecord& record() const { return arena->hcas[hca]; }
     std::string pci_dir() const { return std::string{kPciRoot} + "/" + slot; }
-    bool is_ethernet() const { return arena->header->link_layer == LinkLayer::kEthernet; }
+    bool is_ethernet() const { return arena->header->link_layer == hca::LinkLayer::kEthernet; }
     bool looks_like_mlx5() const { return name.starts_with("mlx5_"); }
 };
 
@@ -57,7 +57,7 @@ struct FileSpec {
 };
 
 /// Returns the devices of a host or a list of hosts; empty if one of them is unknown.
-std::vector<Device> devices_of(const Arena& arena, std::string_view host);
+std::vector<Device> devices_of(const shm::Arena& arena, std::string_view host);
 
 /// Returns everything in the PCI directory of a device, parents before children, with relative
 /// paths.
@@ -67,6 +67,6 @@ std::vector<Entry> device_entries(const Device& device);
 std::vector<Entry> links_to(const Device& device);
 
 /// Returns the files that belong to no device; their names are absolute paths.
-std::span<const FileSpec> global_files(const Arena& arena);
+std::span<const FileSpec> global_files(const shm::Arena& arena);
 
-}  // namespace softib::live::sysfs
+}  // namespace softib::daemon::sysfs

@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -287,4 +287,4 @@ bool AddressSpace::is_quick() {
     return query_ == Query::kWorks;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -13,13 +13,13 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 constexpr std::uint64_t page_down(std::uint64_t at) {
-    return at & ~(kPageBytes - 1);
+    return at & ~(shm::kPageBytes - 1);
 }
 constexpr std::uint64_t page_up(std::uint64_t at) {
-    return page_down(at + kPageBytes - 1);
+    return page_down(at + shm::kPageBytes - 1);
 }
 
 /// A mapping of this process.
@@ -42,7 +42,7 @@ struct Vma {
 
 class AddressSpace {
   public:
-    explicit AddressSpace(const Arena& arena) : arena_(arena) {}
+    explicit AddressSpace(const shm::Arena& arena) : arena_(arena) {}
 
     /// Finds the first mapping that overlaps [begin, end), passing over the mapping of the whole
     /// arena. Returns false with errno 0 if there is none, and with another errno if the kernel
@@ -73,11 +73,11 @@ class AddressSpace {
                    Found* last = nullptr) const;
     bool accept(const Found& found, Vma& out) const;
 
-    const Arena& arena_;
+    const shm::Arena& arena_;
     int file_ = -1;
     enum class Query : std::uint8_t { kUntried, kWorks, kAbsent } query_ = Query::kUntried;
     std::uint64_t arena_inode_ = 0;
     std::uint64_t arena_device_ = 0;
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -8,7 +8,7 @@
 
 #include "runtime/direct/memory/copy.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -70,4 +70,4 @@ bool copy_guarded(void* to, const void* from, std::size_t bytes, const void* gua
     return run_guarded([&] { copy_ordered(to, from, bytes); }, guarded, length);
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

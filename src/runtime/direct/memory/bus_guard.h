@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace softib::live {
+namespace softib::direct {
 
 /// Installs the signal handler, which must happen before the first copy_guarded(). Returns false if
 /// the handler cannot be installed.
@@ -37,4 +37,4 @@ bool run_guarded(Operation&& operation, const void* guarded, std::size_t length)
                             length);
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #endif
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -114,4 +114,4 @@ void copy_bulk_ordered(void* to, const void* from, std::size_t bytes) {
     asm volatile("" ::: "memory");
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace softib::live {
+namespace softib::direct {
 
 /// Copies 64 or more bytes in order.
 void copy_bulk_ordered(void* to, const void* from, std::size_t bytes);
@@ -66,4 +66,4 @@ inline void copy_ordered(void* to, const void* from, std::size_t bytes) {
     asm volatile("" ::: "memory");
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -9,7 +9,7 @@
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/thread.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -30,13 +30,13 @@ std::uint32_t CopyTeam::helpers_for(std::uint32_t cores, std::uint32_t processes
 void CopyTeam::set_helpers(std::uint32_t helpers) {
     const std::uint32_t wanted = std::min(helpers, kHelpersMax);
     if (wanted_.exchange(wanted, std::memory_order_relaxed) < wanted) {
-        futex_wake(wanted_);
+        shm::futex_wake(wanted_);
     }
 }
 
 void CopyTeam::start(std::uint32_t helpers) {
     std::uint32_t started = started_.load(std::memory_order_relaxed);
-    while (started < helpers && start_thread("softib-copy", helper_main, this)) {
+    while (started < helpers && shm::start_thread("softib-copy", helper_main, this)) {
         ++started;
     }
     started_.store(started, std::memory_order_relaxed);
@@ -57,13 +57,13 @@ int CopyTeam::share(std::uint64_t bytes, Call call, void* context) {
     open_.store(number << 32 | pieces_, std::memory_order_seq_cst);
     if (bytes >= kWakeBytesMin - kTailBytes && sleeping_.load(std::memory_order_seq_cst) != 0) {
         bell_.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(bell_);
+        shm::futex_wake(bell_);
     }
     while (take_piece()) {
     }
     for (std::uint32_t i = 0; done_.load(std::memory_order_acquire) != pieces_; ++i) {
         // A helper that lost its core in the middle of a piece may need this thread's core.
-        i % kLooks == kLooks - 1 ? static_cast<void>(sched_yield()) : cpu_relax();
+        i % kLooks == kLooks - 1 ? static_cast<void>(sched_yield()) : shm::cpu_relax();
     }
     return error_.load(std::memory_order_relaxed);
 }
@@ -94,15 +94,15 @@ void* CopyTeam::helper_main(void* self) {
 void CopyTeam::helper_loop(std::uint32_t number) {
     for (;;) {
         for (std::uint32_t wanted = helpers(); number >= wanted; wanted = helpers()) {
-            futex_wait(wanted_, wanted, 0);  // There are more helpers than wanted.
+            shm::futex_wait(wanted_, wanted, 0);  // There are more helpers than wanted.
         }
-        std::uint64_t until = monotonic_ns() + kLookOutNs;
-        while (number < helpers() && monotonic_ns() < until) {
+        std::uint64_t until = shm::monotonic_ns() + kLookOutNs;
+        while (number < helpers() && shm::monotonic_ns() < until) {
             for (std::uint32_t i = 0; i < kLooks; ++i) {
                 if (take_piece()) {
-                    until = monotonic_ns() + kLookOutNs;
+                    until = shm::monotonic_ns() + kLookOutNs;
                 }
-                cpu_relax();
+                shm::cpu_relax();
             }
         }
         const std::uint32_t bell = bell_.load(std::memory_order_seq_cst);
@@ -110,10 +110,10 @@ void CopyTeam::helper_loop(std::uint32_t number) {
         // A copy that began before this thread counted as sleeping rings no bell, but its pieces
         // are open now.
         if ((open_.load(std::memory_order_seq_cst) & kLowHalf) == 0) {
-            futex_wait(bell_, bell, 0);
+            shm::futex_wait(bell_, bell, 0);
         }
         sleeping_.fetch_sub(1, std::memory_order_seq_cst);
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

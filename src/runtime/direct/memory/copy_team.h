@@ -12,7 +12,7 @@
 #include <mutex>
 #include <type_traits>
 
-namespace softib::live {
+namespace softib::direct {
 
 class CopyTeam {
   public:
@@ -81,4 +81,4 @@ class CopyTeam {
     std::atomic<std::uint32_t> sleeping_{0};
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

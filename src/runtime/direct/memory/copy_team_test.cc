@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace softib::live {
+namespace softib::direct {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -120,4 +120,4 @@ TEST(CopyTeam, LeavesCoresToOthers) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::direct

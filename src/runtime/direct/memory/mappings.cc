@@ -6,10 +6,10 @@
 
 #include <cerrno>
 
-namespace softib::live {
+namespace softib::direct {
 
-int take_descriptor(const Arena& arena, Owner owner, int fd) {
-    const ProcSlot& slot = arena.proc(owner);
+int take_descriptor(const shm::Arena& arena, shm::Owner owner, int fd) {
+    const shm::ProcSlot& slot = arena.proc(owner);
     if (arena.self != 0 && slot.pid_namespace != arena.proc(arena.self).pid_namespace) {
         errno = ESRCH;  // In this process's PID namespace, the peer's pid is another process.
         return -1;
@@ -26,8 +26,8 @@ int take_descriptor(const Arena& arena, Owner owner, int fd) {
     return static_cast<int>(taken);
 }
 
-const PeerPiece* piece_at(const Arena& arena, const MrShared& mr, std::uint64_t at) {
-    const auto* pieces = arena.at<const PeerPiece>(mr.pieces_off);
+const shm::PeerPiece* piece_at(const shm::Arena& arena, const shm::MrShared& mr, std::uint64_t at) {
+    const auto* pieces = arena.at<const shm::PeerPiece>(mr.pieces_off);
     for (std::uint32_t i = 0; i < mr.pieces; ++i) {
         if (at >= pieces[i].begin && at < pieces[i].end) {
             return &pieces[i];
@@ -38,13 +38,13 @@ const PeerPiece* piece_at(const Arena& arena, const MrShared& mr, std::uint64_t 
 
 bool Mappings::is_stale(const Name& name, const Mapping& mapping) const {
     const auto [owner, instance, number] = name;
-    const MrShared& region = arena_.mrs[mapping.region];
+    const shm::MrShared& region = arena_.mrs[mapping.region];
     return arena_.proc(owner).instance != instance || region.owner != owner ||
            region.key.load(std::memory_order_acquire) == 0 ||
            region.generation.load(std::memory_order_relaxed) != mapping.generation;
 }
 
-Mappings::Use Mappings::use(Owner owner, const PeerPiece& piece) {
+Mappings::Use Mappings::use(shm::Owner owner, const shm::PeerPiece& piece) {
     const std::lock_guard guard(mutex_);
     const Name name{owner, arena_.proc(owner).instance, piece.number};
     auto found = mappings_.find(name);
@@ -96,4 +96,4 @@ void Mappings::give_up_stale_locked() {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

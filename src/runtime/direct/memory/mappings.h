@@ -14,20 +14,20 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 /// Duplicates a file descriptor of a peer into this process. Returns -1, with errno set, if that
 /// fails.
-int take_descriptor(const Arena& arena, Owner owner, int fd);
+int take_descriptor(const shm::Arena& arena, shm::Owner owner, int fd);
 
 /// Returns the piece of a region that contains `at`, a virtual address of the region's owner;
 /// nullptr if none does.
-const PeerPiece* piece_at(const Arena& arena, const MrShared& mr, std::uint64_t at);
+const shm::PeerPiece* piece_at(const shm::Arena& arena, const shm::MrShared& mr, std::uint64_t at);
 
 struct Mapping {
     std::uint32_t region = 0;      ///< The key table entry of the region it was made for.
     std::uint32_t generation = 0;  ///< The generation of that region.
-    PeerPiece::Kind kind = PeerPiece::kOwnerOnly;
+    shm::PeerPiece::Kind kind = shm::PeerPiece::kOwnerOnly;
     /// The address in this process; 0 if mapping failed, which is not tried again.
     std::uint64_t base = 0;
     std::uint64_t bytes = 0;
@@ -44,14 +44,14 @@ class Mapper {
     virtual ~Mapper() = default;
     /// Maps a piece: sets `base` and `bytes`, and what unmake() needs. Leaves `base` 0 if it
     /// cannot.
-    virtual void make(Owner owner, const PeerPiece& piece, Mapping& mapping) = 0;
+    virtual void make(shm::Owner owner, const shm::PeerPiece& piece, Mapping& mapping) = 0;
     virtual void unmake(Mapping& mapping) = 0;
 };
 
 class Mappings {
   public:
     /// `mapped` is the counter in the arena by which peers see how many mappings there are.
-    Mappings(Mapper& mapper, const Arena& arena, std::atomic<std::uint32_t>& mapped)
+    Mappings(Mapper& mapper, const shm::Arena& arena, std::atomic<std::uint32_t>& mapped)
         : mapper_(mapper), arena_(arena), mapped_(mapped) {}
 
     /// Keeps a mapping while it lives. Converts to false if the memory could not be mapped here.
@@ -76,21 +76,21 @@ class Mappings {
 
     /// Returns the mapping of the allocation or file that a piece lies in, and maps it first if
     /// needed. The caller holds a hazard on the owner.
-    Use use(Owner owner, const PeerPiece& piece);
+    Use use(shm::Owner owner, const shm::PeerPiece& piece);
 
     /// Gives up stale mappings; one in use goes with its last use. Cheap if nothing has changed.
     void give_up_stale();
 
   private:
     /// The owner's slot, the instance of the process in it, and the number of the export.
-    using Name = std::tuple<Owner, std::uint64_t, std::uint64_t>;
+    using Name = std::tuple<shm::Owner, std::uint64_t, std::uint64_t>;
 
     bool is_stale(const Name& name, const Mapping& mapping) const;
     void give_up_stale_locked();
     void release(Mapping& mapping);
 
     Mapper& mapper_;
-    const Arena& arena_;
+    const shm::Arena& arena_;
     std::atomic<std::uint32_t>& mapped_;
     std::mutex mutex_;
     std::map<Name, Mapping> mappings_;
@@ -99,4 +99,4 @@ class Mappings {
     std::atomic<std::uint64_t> seen_{0};
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

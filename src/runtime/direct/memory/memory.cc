@@ -13,20 +13,20 @@
 #include "runtime/shm/grace.h"
 #include "runtime/shm/packet_queue.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
-constexpr std::uint32_t kRemoteModify = kLocalWrite | kRemoteWrite | kRemoteAtomic;
+constexpr std::uint32_t kRemoteModify = hca::kLocalWrite | hca::kRemoteWrite | hca::kRemoteAtomic;
 
 /// Returns the best tier that this process may use. Tests and measurements set it in the
 /// environment.
-Tier tier_from_environment() {
+shm::Tier tier_from_environment() {
     const char* text = std::getenv("SOFTIB_MEMORY_TIER");
     if (text != nullptr && text[0] >= '1' && text[0] <= '3' && text[1] == '\0') {
-        return static_cast<Tier>(text[0] - '0');
+        return static_cast<shm::Tier>(text[0] - '0');
     }
-    return Tier::kShared;
+    return shm::Tier::kShared;
 }
 
 }  // namespace
@@ -34,16 +34,16 @@ Tier tier_from_environment() {
 MemoryMap::MemoryMap(Process& process)
     : process_(process), swapped_(process), tier_best_(tier_from_environment()) {}
 
-std::uint32_t MemoryMap::new_entry(MrShared** mr) {
+std::uint32_t MemoryMap::new_entry(shm::MrShared** mr) {
     const std::uint32_t index = process_.mr_table.allocate();
-    if (index == kNoEntry) {
-        return kNoEntry;
+    if (index == shm::kNoEntry) {
+        return shm::kNoEntry;
     }
     *mr = &process_.self.arena.mrs[index];
     // The key variant is kept, so that keys of earlier uses of the entry stay invalid.
     const std::uint32_t variant = (*mr)->next_key_variant;
     (*mr)->access = 0;
-    (*mr)->kind = KeyKind::kRegion;
+    (*mr)->kind = hca::KeyKind::kRegion;
     (*mr)->iova = (*mr)->length = (*mr)->ext_begin = (*mr)->ext_end = (*mr)->ext_off = 0;
     (*mr)->va_delta = (*mr)->extents_off = 0;
     (*mr)->extents = (*mr)->qpn = (*mr)->parent = 0;
@@ -55,7 +55,7 @@ std::uint32_t MemoryMap::new_entry(MrShared** mr) {
 }
 
 std::uint32_t MemoryMap::rotate_key(std::uint32_t index) {
-    MrShared& mr = process_.self.arena.mrs[index];
+    shm::MrShared& mr = process_.self.arena.mrs[index];
     mr.next_key_variant = (mr.next_key_variant + 1) & 0xFF;
     return index << 8 | mr.next_key_variant;
 }
@@ -79,9 +79,9 @@ int MemoryMap::check(const RegionRequest& request, const std::vector<Vma>& vmas)
     return EFAULT;
 }
 
-int MemoryMap::place_extents(const std::vector<Extent>& extents, MrShared& mr) {
-    std::vector<Extent> merged;
-    for (const Extent& extent : extents) {
+int MemoryMap::place_extents(const std::vector<shm::Extent>& extents, shm::MrShared& mr) {
+    std::vector<shm::Extent> merged;
+    for (const shm::Extent& extent : extents) {
         if (!merged.empty() && merged.back().end == extent.begin &&
             merged.back().arena_off + (merged.back().end - merged.back().begin) ==
                 extent.arena_off) {
@@ -93,19 +93,21 @@ int MemoryMap::place_extents(const std::vector<Extent>& extents, MrShared& mr) {
     if (merged.empty()) {
         return 0;
     }
-    const auto main = std::max_element(
-        merged.begin(), merged.end(),
-        [](const Extent& a, const Extent& b) { return a.end - a.begin < b.end - b.begin; });
+    const auto main = std::max_element(merged.begin(), merged.end(),
+                                       [](const shm::Extent& a, const shm::Extent& b) {
+                                           return a.end - a.begin < b.end - b.begin;
+                                       });
     mr.ext_begin = main->begin;
     mr.ext_end = main->end;
     mr.ext_off = main->arena_off;
     merged.erase(main);
     if (!merged.empty()) {
-        mr.extents_off = process_.memory.allocate(merged.size() * sizeof(Extent));
+        mr.extents_off = process_.memory.allocate(merged.size() * sizeof(shm::Extent));
         if (mr.extents_off == 0) {
             return ENOMEM;
         }
-        std::copy(merged.begin(), merged.end(), process_.self.arena.at<Extent>(mr.extents_off));
+        std::copy(merged.begin(), merged.end(),
+                  process_.self.arena.at<shm::Extent>(mr.extents_off));
         mr.extents = static_cast<std::uint32_t>(merged.size());
     }
     return 0;
@@ -127,47 +129,48 @@ int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
         // The HCAs of the carrier cannot access GPU memory.
         return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
     }
-    std::vector<PeerPiece> pieces;
+    std::vector<shm::PeerPiece> pieces;
     const int error = process_.gpu.add(request.va, request.length, pieces);
-    return error != 0 ? error : place_peer_pieces(pieces, index, Tier::kGpu);
+    return error != 0 ? error : place_peer_pieces(pieces, index, shm::Tier::kGpu);
 }
 
 /// Makes shared memory reachable by mapping. Peers reach the parts that cannot be mapped by tier 2.
 void MemoryMap::build_mapped(const RegionRequest& request, std::uint32_t index,
                              const std::vector<Vma>& vmas) {
-    std::vector<PeerPiece> pieces;
+    std::vector<shm::PeerPiece> pieces;
     shared_exports_.add(swapped_.space(), vmas, request.va, request.va + request.length, pieces);
     if (!pieces.empty()) {
-        place_peer_pieces(pieces, index, Tier::kMapped);
+        place_peer_pieces(pieces, index, shm::Tier::kMapped);
     }
 }
 
-int MemoryMap::place_peer_pieces(std::vector<PeerPiece>& pieces, std::uint32_t index, Tier tier) {
-    MrShared& mr = process_.self.arena.mrs[index];
-    const std::uint64_t off = process_.memory.allocate(pieces.size() * sizeof(PeerPiece));
+int MemoryMap::place_peer_pieces(std::vector<shm::PeerPiece>& pieces, std::uint32_t index,
+                                 shm::Tier tier) {
+    shm::MrShared& mr = process_.self.arena.mrs[index];
+    const std::uint64_t off = process_.memory.allocate(pieces.size() * sizeof(shm::PeerPiece));
     if (off == 0) {
         forget_peer_pieces(tier, pieces);
         return ENOMEM;
     }
-    for (PeerPiece& piece : pieces) {
+    for (shm::PeerPiece& piece : pieces) {
         piece.region = index;
         piece.generation = mr.generation.load(std::memory_order_relaxed);
     }
-    std::copy(pieces.begin(), pieces.end(), process_.self.arena.at<PeerPiece>(off));
+    std::copy(pieces.begin(), pieces.end(), process_.self.arena.at<shm::PeerPiece>(off));
     mr.pieces_off = off;
     mr.pieces = static_cast<std::uint32_t>(pieces.size());
     mr.rest_tier = tier;
     return 0;
 }
 
-void MemoryMap::forget_peer_pieces(Tier tier, const std::vector<PeerPiece>& pieces) {
-    tier == Tier::kGpu ? process_.gpu.remove(pieces) : shared_exports_.remove(pieces);
+void MemoryMap::forget_peer_pieces(shm::Tier tier, const std::vector<shm::PeerPiece>& pieces) {
+    tier == shm::Tier::kGpu ? process_.gpu.remove(pieces) : shared_exports_.remove(pieces);
 }
 
-void MemoryMap::remove_peer_pieces(MrShared& mr) {
-    const auto* first = process_.self.arena.at<const PeerPiece>(mr.pieces_off);
+void MemoryMap::remove_peer_pieces(shm::MrShared& mr) {
+    const auto* first = process_.self.arena.at<const shm::PeerPiece>(mr.pieces_off);
     forget_peer_pieces(mr.rest_tier, {first, first + mr.pieces});
-    process_.memory.release(mr.pieces_off, mr.pieces * sizeof(PeerPiece));
+    process_.memory.release(mr.pieces_off, mr.pieces * sizeof(shm::PeerPiece));
     mr.pieces = 0;
     mr.pieces_off = 0;
     process_.self.ring_mappers();
@@ -176,7 +179,7 @@ void MemoryMap::remove_peer_pieces(MrShared& mr) {
 /// Swaps the private pages of a region for arena pages where that is possible, and returns where
 /// the arena has bytes of the region (`extents`) and the stretches that it now holds (`held`).
 void MemoryMap::share(const RegionRequest& request, const std::vector<Vma>& vmas,
-                      std::vector<Extent>& extents, Stretches& held) {
+                      std::vector<shm::Extent>& extents, Stretches& held) {
     const std::uint64_t delta = request.va - request.iova;
     const std::uint64_t end = request.va + request.length;
     const auto add = [&](std::uint64_t at, const SwappedPages::Part& part) {
@@ -211,7 +214,7 @@ void MemoryMap::share(const RegionRequest& request, const std::vector<Vma>& vmas
 }
 
 int MemoryMap::build(const RegionRequest& request, std::uint32_t index, Stretches& held) {
-    MrShared& mr = process_.self.arena.mrs[index];
+    shm::MrShared& mr = process_.self.arena.mrs[index];
     mr.iova = request.iova;
     mr.length = request.length;
     mr.va_delta = request.va - request.iova;
@@ -240,35 +243,35 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index, Stretche
     if (const int error = check(request, vmas); error != 0) {
         return error;
     }
-    std::vector<Extent> extents;
-    if (tier_best_ == Tier::kShared) {
+    std::vector<shm::Extent> extents;
+    if (tier_best_ == shm::Tier::kShared) {
         share(request, vmas, extents, held);
         MemoryHooks::install(*this);
     }
     if (const int error = place_extents(extents, mr); error != 0) {
         return error;
     }
-    if (tier_best_ == Tier::kShared && !is_packet_path(process_.self.arena)) {
+    if (tier_best_ == shm::Tier::kShared && !is_packet_path(process_.self.arena)) {
         build_mapped(request, index, vmas);
     }
     return 0;
 }
 
-void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
+void MemoryMap::account(const shm::MrShared& mr, std::int64_t sign) {
     std::uint64_t shared = mr.ext_end - mr.ext_begin;
-    const Extent* extents = process_.self.arena.at<Extent>(mr.extents_off);
+    const shm::Extent* extents = process_.self.arena.at<shm::Extent>(mr.extents_off);
     for (std::uint32_t i = 0; i < mr.extents; ++i) {
         shared += extents[i].end - extents[i].begin;
     }
-    const auto* piece = process_.self.arena.at<const PeerPiece>(mr.pieces_off);
+    const auto* piece = process_.self.arena.at<const shm::PeerPiece>(mr.pieces_off);
     std::uint64_t mapped = 0;
     for (std::uint32_t i = 0; i < mr.pieces; ++i) {
         mapped += piece[i].end - piece[i].begin;
     }
     // All bytes of a GPU's region count as a GPU's, even those that are in no piece.
-    const bool on_gpu = mr.rest_tier == Tier::kGpu;
+    const bool on_gpu = mr.rest_tier == shm::Tier::kGpu;
     const std::uint64_t rest = mr.length - shared - (on_gpu ? 0 : mapped);
-    const auto add = [&](Tier tier, std::uint64_t bytes) {
+    const auto add = [&](shm::Tier tier, std::uint64_t bytes) {
         if (bytes != 0) {
             const auto t = static_cast<std::size_t>(tier);
             process_.self.slot->bytes_by_tier[t].fetch_add(bytes *
@@ -276,24 +279,25 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
             process_.self.slot->regions_by_tier[t].fetch_add(static_cast<std::uint32_t>(sign));
         }
     };
-    add(Tier::kShared, shared);
-    add(Tier::kMapped, on_gpu ? 0 : mapped);
-    add(on_gpu ? Tier::kGpu : tier_of_rest(), rest);
+    add(shm::Tier::kShared, shared);
+    add(shm::Tier::kMapped, on_gpu ? 0 : mapped);
+    add(on_gpu ? shm::Tier::kGpu : tier_of_rest(), rest);
 }
 
 int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
     const bool implicit = request.on_demand && request.length == UINT64_MAX;
     // As in Linux, a region must have at least one page: a region of 0 bytes has the page of its
     // address, unless that address is the beginning of a page.
-    const bool no_page = request.length == 0 && (request.va % kPageBytes == 0 || request.gpu_only);
+    const bool no_page =
+        request.length == 0 && (request.va % shm::kPageBytes == 0 || request.gpu_only);
     if (no_page || (!implicit && (request.va + request.length < request.va ||
                                   request.iova + request.length < request.iova))) {
         return EINVAL;
     }
     const Guard guard(mutex_);
-    MrShared* mr = nullptr;
+    shm::MrShared* mr = nullptr;
     index = new_entry(&mr);
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         return ENOMEM;
     }
     Stretches held;
@@ -316,15 +320,15 @@ int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
 
 int MemoryMap::add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& index) {
     const Guard guard(mutex_);
-    MrShared* mr = nullptr;
+    shm::MrShared* mr = nullptr;
     index = new_entry(&mr);
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         return ENOMEM;
     }
-    mr->kind = KeyKind::kNull;
+    mr->kind = hca::KeyKind::kNull;
     mr->pd = pd;
     mr->hca = hca;
-    mr->access = kLocalWrite;
+    mr->access = hca::kLocalWrite;
     mr->length = UINT64_MAX;
     mr->key.store(rotate_key(index), std::memory_order_release);
     return 0;
@@ -333,12 +337,12 @@ int MemoryMap::add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& inde
 int MemoryMap::add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint64_t off,
                                  std::uint64_t length, std::uint32_t access, std::uint32_t& index) {
     const Guard guard(mutex_);
-    MrShared* mr = nullptr;
+    shm::MrShared* mr = nullptr;
     index = new_entry(&mr);
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         return ENOMEM;
     }
-    mr->kind = KeyKind::kDeviceMemory;
+    mr->kind = hca::KeyKind::kDeviceMemory;
     mr->pd = pd;
     mr->hca = hca;
     mr->access = access;
@@ -349,11 +353,12 @@ int MemoryMap::add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint6
     return 0;
 }
 
-int MemoryMap::add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std::uint32_t& index) {
+int MemoryMap::add_window(std::uint32_t pd, std::uint32_t hca, hca::KeyKind kind,
+                          std::uint32_t& index) {
     const Guard guard(mutex_);
-    MrShared* mr = nullptr;
+    shm::MrShared* mr = nullptr;
     index = new_entry(&mr);
-    if (index == kNoEntry) {
+    if (index == shm::kNoEntry) {
         return ENOMEM;
     }
     mr->kind = kind;
@@ -366,14 +371,15 @@ int MemoryMap::add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std
 
 int MemoryMap::change_region(std::uint32_t index, bool translation, const RegionRequest& request,
                              bool change_pd, bool change_access) {
-    MrShared& mr = process_.self.arena.mrs[index];
+    shm::MrShared& mr = process_.self.arena.mrs[index];
     const Guard guard(mutex_);
     const std::uint32_t key = mr.key.load(std::memory_order_relaxed);
     mr.key.store(0, std::memory_order_release);
     mr.generation.fetch_add(1);
     const bool quiet = wait_grace(process_.self.arena, process_.self.owner, nullptr);
     int error = 0;
-    if (change_access && !translation && mr.length != UINT64_MAX && mr.rest_tier != Tier::kGpu) {
+    if (change_access && !translation && mr.length != UINT64_MAX &&
+        mr.rest_tier != shm::Tier::kGpu) {
         std::vector<Vma> vmas;
         error =
             swapped_.space().read(page_down(request.va), page_up(request.va + request.length), vmas)
@@ -384,7 +390,7 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
         account(mr, -1);
         Stretches held;
         if (mr.extents != 0) {
-            process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
+            process_.memory.release(mr.extents_off, mr.extents * sizeof(shm::Extent));
             mr.extents = 0;
         }
         if (mr.pieces != 0) {
@@ -415,18 +421,18 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
 }
 
 void MemoryMap::remove(std::uint32_t index) {
-    MrShared& mr = process_.self.arena.mrs[index];
+    shm::MrShared& mr = process_.self.arena.mrs[index];
     const Guard guard(mutex_);
     mr.key.store(0, std::memory_order_release);
     mr.generation.fetch_add(1);
     const bool quiet = wait_grace(process_.self.arena, process_.self.owner, nullptr);
-    if (mr.kind == KeyKind::kRegion) {
+    if (mr.kind == hca::KeyKind::kRegion) {
         account(mr, -1);
         if (mr.pieces != 0 && quiet) {
             remove_peer_pieces(mr);
         }
         if (mr.extents != 0 && quiet) {
-            process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
+            process_.memory.release(mr.extents_off, mr.extents * sizeof(shm::Extent));
         }
         mr.extents = 0;
         // A sender that was stopped in the middle of a copy may still write to the pages, which are
@@ -445,4 +451,4 @@ void MemoryMap::drop(const Stretches& held, bool quiet) {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

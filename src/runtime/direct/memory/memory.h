@@ -19,7 +19,7 @@
 #include "runtime/direct/memory/swapped_pages.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Process;
 
@@ -45,7 +45,7 @@ class MemoryMap {
     int add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& index);
     int add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint64_t off,
                           std::uint64_t length, std::uint32_t access, std::uint32_t& index);
-    int add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std::uint32_t& index);
+    int add_window(std::uint32_t pd, std::uint32_t hca, hca::KeyKind kind, std::uint32_t& index);
     /// Replaces what the flags name (ibv_rereg_mr); the key stays the same. If it fails, the region
     /// has no valid key any more.
     int change_region(std::uint32_t index, bool translation, const RegionRequest& request,
@@ -79,30 +79,32 @@ class MemoryMap {
 
     int build(const RegionRequest& request, std::uint32_t index, Stretches& held);
     void share(const RegionRequest& request, const std::vector<Vma>& vmas,
-               std::vector<Extent>& extents, Stretches& held);
-    Tier tier_of_rest() const { return tier_best_ == Tier::kHelper ? Tier::kHelper : Tier::kCopy; }
+               std::vector<shm::Extent>& extents, Stretches& held);
+    shm::Tier tier_of_rest() const {
+        return tier_best_ == shm::Tier::kHelper ? shm::Tier::kHelper : shm::Tier::kCopy;
+    }
     int build_gpu(const RegionRequest& request, std::uint32_t index);
     void build_mapped(const RegionRequest& request, std::uint32_t index,
                       const std::vector<Vma>& vmas);
     /// Writes the pieces that peers can map into the arena. Returns 0 or an errno value.
-    int place_peer_pieces(std::vector<PeerPiece>& pieces, std::uint32_t index, Tier tier);
+    int place_peer_pieces(std::vector<shm::PeerPiece>& pieces, std::uint32_t index, shm::Tier tier);
     /// Removes the pieces of a region from the arena. No peer may be using the region: it has no
     /// key, and a grace period is over.
-    void remove_peer_pieces(MrShared& mr);
-    void forget_peer_pieces(Tier tier, const std::vector<PeerPiece>& pieces);
+    void remove_peer_pieces(shm::MrShared& mr);
+    void forget_peer_pieces(shm::Tier tier, const std::vector<shm::PeerPiece>& pieces);
     bool maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const;
     int check(const RegionRequest& request, const std::vector<Vma>& vmas) const;
-    int place_extents(const std::vector<Extent>& extents, MrShared& mr);
-    void account(const MrShared& mr, std::int64_t sign);
+    int place_extents(const std::vector<shm::Extent>& extents, shm::MrShared& mr);
+    void account(const shm::MrShared& mr, std::int64_t sign);
     void drop(const Stretches& held, bool quiet);
-    std::uint32_t new_entry(MrShared** mr);
+    std::uint32_t new_entry(shm::MrShared** mr);
 
     // --- the program's calls, from the preloaded library (memory_hooks.cc) ----------------------
     friend struct MemoryHooks;
     void* remap(void* from, std::uint64_t old_size, std::uint64_t new_size, int flags, void* to,
                 Mremap* really);
     bool leave_arena(std::uint64_t begin, std::uint64_t end);
-    static void leave_arena(MrShared& entry);
+    static void leave_arena(shm::MrShared& entry);
     template <typename Fn>
     void for_each_window(std::uint32_t region, Fn&& window);
     void follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to);
@@ -111,8 +113,8 @@ class MemoryMap {
     std::mutex mutex_;
     SwappedPages swapped_;
     std::map<std::uint32_t, Stretches> held_;  ///< What each region holds, by key table index.
-    Tier tier_best_ = Tier::kShared;
+    shm::Tier tier_best_ = shm::Tier::kShared;
     SharedExports shared_exports_;
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -12,7 +12,7 @@
 #include "runtime/direct/process.h"
 #include "runtime/shm/grace.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -34,14 +34,14 @@ thread_local bool MemoryMap::Guard::inside = false;
 /// its own copy of where its bytes are.
 template <typename Fn>
 void MemoryMap::for_each_window(std::uint32_t region, Fn&& window) {
-    for (std::uint32_t batch = 0; batch < kMrsMax / kBatchEntries; ++batch) {
+    for (std::uint32_t batch = 0; batch < shm::kMrsMax / shm::kBatchEntries; ++batch) {
         if (process_.self.arena.mr_batches[batch].load(std::memory_order_relaxed) !=
             process_.self.owner) {
             continue;
         }
-        for (std::uint32_t i = 0; i < kBatchEntries; ++i) {
-            MrShared& entry = process_.self.arena.mrs[batch * kBatchEntries + i];
-            if (entry.key.load(std::memory_order_relaxed) != 0 && is_window(entry.kind) &&
+        for (std::uint32_t i = 0; i < shm::kBatchEntries; ++i) {
+            shm::MrShared& entry = process_.self.arena.mrs[batch * shm::kBatchEntries + i];
+            if (entry.key.load(std::memory_order_relaxed) != 0 && hca::is_window(entry.kind) &&
                 entry.parent == region && entry.length != 0) {
                 window(entry);
             }
@@ -50,7 +50,7 @@ void MemoryMap::for_each_window(std::uint32_t region, Fn&& window) {
 }
 
 /// Makes peers reach the bytes of an entry by the owner's virtual address instead of in the arena.
-void MemoryMap::leave_arena(MrShared& entry) {
+void MemoryMap::leave_arena(shm::MrShared& entry) {
     std::atomic_ref(entry.ext_end).store(entry.ext_begin, std::memory_order_relaxed);
     std::atomic_ref(entry.extents).store(0, std::memory_order_relaxed);
 }
@@ -58,7 +58,7 @@ void MemoryMap::leave_arena(MrShared& entry) {
 int MemoryHooks::madvise(void* at, std::size_t length, int advice, Madvise* really) {
     MemoryMap* const map = g_map.load(std::memory_order_acquire);
     const auto begin = reinterpret_cast<std::uintptr_t>(at);
-    if (map == nullptr || begin % kPageBytes != 0 || begin + length < begin) {
+    if (map == nullptr || begin % shm::kPageBytes != 0 || begin + length < begin) {
         return really(at, length, advice);
     }
     return map->swapped_.advise(begin, length, advice, really);
@@ -107,11 +107,11 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
         if (!concerned) {
             continue;
         }
-        MrShared& mr = process_.self.arena.mrs[index];
+        shm::MrShared& mr = process_.self.arena.mrs[index];
         account(mr, -1);
         leave_arena(mr);
         account(mr, 1);
-        for_each_window(index, [](MrShared& window) { leave_arena(window); });
+        for_each_window(index, [](shm::MrShared& window) { leave_arena(window); });
         process_.progress.start_helper();
     }
     if (!wait_grace(process_.self.arena, process_.self.owner, nullptr)) {
@@ -135,10 +135,10 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
 /// region moves along with its pages.
 void MemoryMap::follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to) {
     for (const auto& [index, held] : held_) {
-        MrShared& mr = process_.self.arena.mrs[index];
+        shm::MrShared& mr = process_.self.arena.mrs[index];
         const std::uint64_t va = mr.iova + mr.va_delta;
         if (mr.ext_end <= mr.ext_begin && va >= from && va + mr.length <= from + bytes) {
-            const auto follow = [&](MrShared& entry) {
+            const auto follow = [&](shm::MrShared& entry) {
                 std::atomic_ref(entry.va_delta)
                     .store(entry.va_delta + (to - from), std::memory_order_relaxed);
             };
@@ -152,7 +152,7 @@ void* MemoryMap::remap(void* from, std::uint64_t old_size, std::uint64_t new_siz
                        void* to, Mremap* really) {
     const auto begin = reinterpret_cast<std::uintptr_t>(from);
     const std::uint64_t bytes = page_up(old_size);
-    const bool sound = begin % kPageBytes == 0 && begin + bytes >= begin && old_size != 0;
+    const bool sound = begin % shm::kPageBytes == 0 && begin + bytes >= begin && old_size != 0;
     if (sound) {
         const Guard guard(mutex_);
         if (!leave_arena(begin, begin + bytes) && new_size > old_size) {
@@ -185,4 +185,4 @@ void MemoryMap::after_fork_in_child() {
     mutex_.unlock();
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

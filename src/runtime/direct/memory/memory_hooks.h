@@ -9,7 +9,7 @@
 
 #include "runtime/direct/memory_calls.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class MemoryMap;
 
@@ -25,4 +25,4 @@ struct MemoryHooks {
                         Mremap* really);
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

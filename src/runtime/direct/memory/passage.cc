@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -80,4 +80,4 @@ Passage::~Passage() {
     }
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -12,7 +12,7 @@
 #include "runtime/direct/memory/remap.h"
 #include "runtime/direct/memory_calls.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 /// Allows to move pages in [begin, end) while it lives. Converts to false if that is not granted.
 class Passage {
@@ -30,4 +30,4 @@ class Passage {
     OpenIoGate* open_ = nullptr;
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

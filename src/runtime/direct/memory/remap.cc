@@ -18,7 +18,7 @@
 #include "runtime/shm/kernel_call.h"
 #include "runtime/shm/thread.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -32,12 +32,12 @@ constexpr std::uint64_t kUffdFeatureShmemWp = std::uint64_t{1} << 12;
 constexpr int kReadWrite = PROT_READ | PROT_WRITE;
 
 /// The largest range whose pages are all copied: to find out which of them exist would cost more.
-constexpr std::uint64_t kCopyAllBytesMax = 16 * kPageBytes;
+constexpr std::uint64_t kCopyAllBytesMax = 16 * shm::kPageBytes;
 
 /// The largest parked mapping that keeps its pages, so that the kernel need not allocate them again
 /// soon. Its old bytes are never seen: a range of up to kCopyAllBytesMax is written whole before it
 /// is used.
-constexpr std::uint64_t kKeepBytesMax = 2 * kPageBytes;
+constexpr std::uint64_t kKeepBytesMax = 2 * shm::kPageBytes;
 static_assert(kKeepBytesMax <= kCopyAllBytesMax);
 
 class Fd {
@@ -75,8 +75,8 @@ int open_with_features(int flags, std::uint64_t features) {
 // library) would see a change of memory that for the program is none.
 
 bool move_mapping(std::uint64_t from, std::uint64_t bytes, int flags, std::uint64_t to) {
-    return kernel_call(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) !=
-           -1;
+    return shm::kernel_call(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags,
+                            to) != -1;
 }
 
 /// Copies the pages of a moved range that exist. The others read as zero, and so do fresh pages of
@@ -85,10 +85,11 @@ void copy_present_pages(std::byte* to, const char* from, std::uint64_t bytes) {
     const Fd pagemap(bytes <= kCopyAllBytesMax ? -1
                                                : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::array<std::uint64_t, 512> entries;
-    const std::uint64_t pages = bytes / kPageBytes;
+    const std::uint64_t pages = bytes / shm::kPageBytes;
     for (std::uint64_t page = 0; page < pages; page += entries.size()) {
         const std::uint64_t count = std::min<std::uint64_t>(entries.size(), pages - page);
-        const std::uint64_t at = (reinterpret_cast<std::uintptr_t>(from) / kPageBytes + page) * 8;
+        const std::uint64_t at =
+            (reinterpret_cast<std::uintptr_t>(from) / shm::kPageBytes + page) * 8;
         const ssize_t got = pagemap.get() < 0 ? -1
                                               : pread(pagemap.get(), entries.data(), count * 8,
                                                       static_cast<off_t>(at));
@@ -97,8 +98,8 @@ void copy_present_pages(std::byte* to, const char* from, std::uint64_t bytes) {
         }
         for (std::uint64_t i = 0; i < count; ++i) {
             if ((entries[i] & (kPagemapPresent | kPagemapSwapped)) != 0) {
-                std::memcpy(to + (page + i) * kPageBytes, from + (page + i) * kPageBytes,
-                            kPageBytes);
+                std::memcpy(to + (page + i) * shm::kPageBytes, from + (page + i) * shm::kPageBytes,
+                            shm::kPageBytes);
             }
         }
     }
@@ -109,25 +110,26 @@ void copy_present_pages(std::byte* to, const char* from, std::uint64_t bytes) {
 bool program_is_alone(bool with_ours) {
     struct stat st{};
     // The directory has a link for each thread, besides the two that every directory has.
-    return stat("/proc/self/task", &st) == 0 && st.st_nlink <= 3 + (with_ours ? 0 : own_threads());
+    return stat("/proc/self/task", &st) == 0 &&
+           st.st_nlink <= 3 + (with_ours ? 0 : shm::own_threads());
 }
 
 QuietSignals::QuietSignals() {
     constexpr auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
     const std::uint64_t blocked =
         ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS));
-    kernel_call(SYS_rt_sigprocmask, SIG_BLOCK, &blocked, &before_, sizeof before_);
+    shm::kernel_call(SYS_rt_sigprocmask, SIG_BLOCK, &blocked, &before_, sizeof before_);
 }
 
 QuietSignals::~QuietSignals() {
     const int error = errno;
-    kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, 0, sizeof before_);
+    shm::kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, 0, sizeof before_);
     errno = error;
 }
 
 void drop_pages(std::uint64_t at, std::uint64_t bytes) {
-    if (kernel_call(SYS_madvise, at, bytes, MADV_DONTNEED) != 0) {
-        kernel_call(SYS_madvise, at, bytes, kDontNeedLocked);
+    if (shm::kernel_call(SYS_madvise, at, bytes, MADV_DONTNEED) != 0) {
+        shm::kernel_call(SYS_madvise, at, bytes, kDontNeedLocked);
     }
 }
 
@@ -199,23 +201,23 @@ bool PageMover::share(Range& range, int protection) {
     const int uffd = uffd_;
     const long moved =
         range.parked != 0
-            ? kernel_call(SYS_mremap, range.va, range.bytes, range.bytes,
-                          MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, range.parked)
-            : kernel_call(SYS_mremap, range.va, range.bytes, range.bytes,
-                          MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0);
+            ? shm::kernel_call(SYS_mremap, range.va, range.bytes, range.bytes,
+                               MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, range.parked)
+            : shm::kernel_call(SYS_mremap, range.va, range.bytes, range.bytes,
+                               MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0);
     bool ok = moved != -1;
     if (ok) {
         const auto at = static_cast<std::uint64_t>(moved);
         copy_present_pages(place, reinterpret_cast<const char*>(at), range.bytes);
-        ok = kernel_call(SYS_mmap, range.va, range.bytes, protection, MAP_SHARED | MAP_FIXED,
-                         arena_fd, range.off) != -1;
+        ok = shm::kernel_call(SYS_mmap, range.va, range.bytes, protection, MAP_SHARED | MAP_FIXED,
+                              arena_fd, range.off) != -1;
         if (ok) {
             range.parked = at;
             if (range.bytes > kKeepBytesMax) {
                 drop_pages(at, range.bytes);
             }
             if (protection != kReadWrite) {
-                kernel_call(SYS_mprotect, at, range.bytes, kReadWrite);
+                shm::kernel_call(SYS_mprotect, at, range.bytes, kReadWrite);
             }
         } else {
             // Puts the pages back where they were; nothing else is mapped there yet.
@@ -275,11 +277,11 @@ bool PageMover::give_back(const Range& range, int protection) {
     }
     fill_parked(range);
     if (protection != kReadWrite) {
-        kernel_call(SYS_mprotect, range.parked, range.bytes, protection);
+        shm::kernel_call(SYS_mprotect, range.parked, range.bytes, protection);
     }
     const bool ok = move_mapping(range.parked, range.bytes, 0, range.va);
     if (!ok) {
-        kernel_call(SYS_mprotect, range.parked, range.bytes, kReadWrite);
+        shm::kernel_call(SYS_mprotect, range.parked, range.bytes, kReadWrite);
         drop_pages(range.parked, range.bytes);
     }
     if (held) {
@@ -294,4 +296,4 @@ bool PageMover::give_back(const Range& range, int protection) {
     return ok;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -17,12 +17,12 @@
 
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 /// Moves pages to the arena and back. Used by one thread at a time; allocates no memory.
 class PageMover {
   public:
-    explicit PageMover(const Arena& arena) : arena_(arena) {}
+    explicit PageMover(const shm::Arena& arena) : arena_(arena) {}
 
     /// Which accesses wait when they touch pages that are being moved.
     enum class Hold : std::uint8_t {
@@ -61,7 +61,7 @@ class PageMover {
     bool open_uffd();
     bool control(unsigned long request, void* argument);
 
-    const Arena& arena_;
+    const shm::Arena& arena_;
     int uffd_ = -1;
     Hold hold_ = Hold::kNobody;
     bool can_return_ = false;
@@ -91,4 +91,4 @@ inline constexpr int kDontNeedLocked = 24;
 /// Drops the pages of a private mapping, even if the program has locked them (mlock).
 void drop_pages(std::uint64_t at, std::uint64_t bytes);
 
-}  // namespace softib::live
+}  // namespace softib::direct

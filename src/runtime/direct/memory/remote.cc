@@ -11,7 +11,7 @@
 #include "runtime/direct/service.h"
 #include "runtime/shm/shm_lock.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -22,10 +22,10 @@ struct Stretch {
     std::uint64_t bytes;
 };
 
-Stretch stretch_at(const Arena& arena, const MrShared& mr, std::uint64_t addr,
+Stretch stretch_at(const shm::Arena& arena, const shm::MrShared& mr, std::uint64_t addr,
                    std::uint64_t length) {
     std::uint64_t next = addr + length;
-    const auto look = [&](const Extent& extent) -> std::byte* {
+    const auto look = [&](const shm::Extent& extent) -> std::byte* {
         if (extent.begin == extent.end) {
             return nullptr;
         }
@@ -39,7 +39,7 @@ Stretch stretch_at(const Arena& arena, const MrShared& mr, std::uint64_t addr,
         return nullptr;
     };
     std::byte* shared = look({mr.ext_begin, mr.ext_end, mr.ext_off});
-    const Extent* extents = arena.at<Extent>(mr.extents_off);
+    const shm::Extent* extents = arena.at<shm::Extent>(mr.extents_off);
     for (std::uint32_t i = 0; i < mr.extents && shared == nullptr; ++i) {
         shared = look(extents[i]);
     }
@@ -56,12 +56,13 @@ int in_pieces(Process& process, std::uint64_t length, Copy&& copy) {
     return process.copy_team.run(length, copy);
 }
 
-bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char* data,
+bool by_helper(Process& process, shm::Owner owner, bool write, std::uint64_t va, char* data,
                std::uint64_t length) {
     while (length != 0) {
         const std::uint64_t n = std::min(length, kServiceBytesMax);
-        if (!service_call(process, owner, write ? ServiceCall::kWrite : ServiceCall::kRead, va,
-                          data, n, nullptr, nullptr)) {
+        if (!service_call(process, owner,
+                          write ? shm::ServiceCall::kWrite : shm::ServiceCall::kRead, va, data, n,
+                          nullptr, nullptr)) {
             return false;
         }
         va += n;
@@ -73,8 +74,8 @@ bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char
 
 /// Copies by a mapping of the owner's memory. Returns false if it cannot be mapped, or if its file
 /// has been truncated.
-bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool write, std::uint64_t va,
-                char* data, std::uint64_t length) {
+bool by_mapping(Process& process, shm::Owner owner, const shm::PeerPiece& piece, bool write,
+                std::uint64_t va, char* data, std::uint64_t length) {
     const Mappings::Use mapping = process.shared_mappings->use(owner, piece);
     if (!mapping) {
         return false;
@@ -82,7 +83,7 @@ bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool writ
     auto* const at = reinterpret_cast<char*>(mapping->base + (va - piece.base));
     char* const to = write ? at : data;
     const char* const from = write ? data : at;
-    if (piece.kind != PeerPiece::kNamedFile) {
+    if (piece.kind != shm::PeerPiece::kNamedFile) {
         copy_addressed(process, to, from, length);
         return true;
     }
@@ -93,10 +94,11 @@ bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool writ
 }
 
 /// Copies by system call, or by the owner's helper thread. `va` is the owner's virtual address.
-bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
+bool by_kernel(Process& process, const shm::MrShared& mr, bool write, std::uint64_t va, char* data,
                std::uint64_t length) {
-    const ProcSlot& slot = process.self.arena.proc(mr.owner);
-    if (mr.rest_tier != Tier::kHelper && slot.pid_namespace == process.self.slot->pid_namespace) {
+    const shm::ProcSlot& slot = process.self.arena.proc(mr.owner);
+    if (mr.rest_tier != shm::Tier::kHelper &&
+        slot.pid_namespace == process.self.slot->pid_namespace) {
         // If the owner has ended, the kernel may have given its pid to another process.
         if (!owner_alive(process.self.arena, mr.owner)) {
             return false;
@@ -122,9 +124,9 @@ bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t v
 }
 
 /// Returns the bytes from an address that is in no piece to the next piece, at most `length`.
-std::uint64_t bytes_to_piece(const Arena& arena, const MrShared& mr, std::uint64_t va,
+std::uint64_t bytes_to_piece(const shm::Arena& arena, const shm::MrShared& mr, std::uint64_t va,
                              std::uint64_t length) {
-    const auto* pieces = arena.at<const PeerPiece>(mr.pieces_off);
+    const auto* pieces = arena.at<const shm::PeerPiece>(mr.pieces_off);
     for (std::uint32_t i = 0; i < mr.pieces; ++i) {
         if (pieces[i].begin > va) {
             length = std::min(length, pieces[i].begin - va);
@@ -134,7 +136,7 @@ std::uint64_t bytes_to_piece(const Arena& arena, const MrShared& mr, std::uint64
 }
 
 /// Copies memory that is not in the arena. `va` is the owner's virtual address.
-bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
+bool by_address(Process& process, const shm::MrShared& mr, bool write, std::uint64_t va, char* data,
                 std::uint64_t length) {
     if (mr.owner == process.self.owner) {
         auto* at = reinterpret_cast<void*>(va);
@@ -142,11 +144,11 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
               : copy_addressed(process, data, at, length);
         return true;
     }
-    if (mr.rest_tier != Tier::kMapped) {
+    if (mr.rest_tier != shm::Tier::kMapped) {
         return by_kernel(process, mr, write, va, data, length);
     }
     while (length != 0) {
-        const PeerPiece* const piece = piece_at(process.self.arena, mr, va);
+        const shm::PeerPiece* const piece = piece_at(process.self.arena, mr, va);
         const std::uint64_t n = piece != nullptr
                                     ? std::min(length, piece->end - va)
                                     : bytes_to_piece(process.self.arena, mr, va, length);
@@ -161,7 +163,7 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
     return true;
 }
 
-bool transfer(Process& process, const MrShared& mr, bool write, std::uint64_t addr, char* data,
+bool transfer(Process& process, const shm::MrShared& mr, bool write, std::uint64_t addr, char* data,
               std::uint64_t length) {
     while (length != 0) {
         const Stretch stretch = stretch_at(process.self.arena, mr, addr, length);
@@ -189,34 +191,34 @@ void copy_large(Process& process, void* to, const void* from, std::uint64_t leng
     });
 }
 
-bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
-                       std::uint64_t length, bool from_gpu) {
-    if (mr.kind == KeyKind::kNull) {
+bool remote_write_slow(Process& process, const shm::MrShared& mr, std::uint64_t addr,
+                       const void* from, std::uint64_t length, bool from_gpu) {
+    if (mr.kind == hca::KeyKind::kNull) {
         return true;
     }
-    if (from_gpu || mr.rest_tier == Tier::kGpu) {
+    if (from_gpu || mr.rest_tier == shm::Tier::kGpu) {
         return process.gpu.transfer(mr, true, addr, const_cast<void*>(from), from_gpu, length);
     }
     return transfer(process, mr, true, addr, static_cast<char*>(const_cast<void*>(from)), length);
 }
 
-bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, void* to,
+bool remote_read_slow(Process& process, const shm::MrShared& mr, std::uint64_t addr, void* to,
                       std::uint64_t length, bool to_gpu) {
-    if (to_gpu || mr.rest_tier == Tier::kGpu) {
+    if (to_gpu || mr.rest_tier == shm::Tier::kGpu) {
         return process.gpu.transfer(mr, false, addr, to, to_gpu, length);
     }
-    if (mr.kind == KeyKind::kNull) {
+    if (mr.kind == hca::KeyKind::kNull) {
         std::memset(to, 0, length);
         return true;
     }
     return transfer(process, mr, false, addr, static_cast<char*>(to), length);
 }
 
-bool owner_gone(const Attachment& self, Owner owner) {
+bool owner_gone(const Attachment& self, shm::Owner owner) {
     if (!owner_alive(self.arena, owner)) {
         return true;
     }
-    const ProcSlot& slot = self.arena.proc(owner);
+    const shm::ProcSlot& slot = self.arena.proc(owner);
     if (slot.pid_namespace != self.slot->pid_namespace) {
         return false;
     }
@@ -243,9 +245,10 @@ __attribute__((no_sanitize("thread"))) std::uint64_t execute_atomic(void* word, 
     return expected;
 }
 
-bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
-                        std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original) {
-    if (mr.rest_tier == Tier::kGpu) {
+bool remote_atomic_slow(Process& process, const shm::MrShared& mr, std::uint64_t addr,
+                        bool compare_swap, std::uint64_t compare_add, std::uint64_t swap,
+                        std::uint64_t& original) {
+    if (mr.rest_tier == shm::Tier::kGpu) {
         return process.gpu.atomic(mr, addr, compare_swap, compare_add, swap, original);
     }
     const Stretch stretch = stretch_at(process.self.arena, mr, addr, 8);
@@ -258,14 +261,14 @@ bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr
         original = execute_atomic(reinterpret_cast<void*>(va), compare_swap, compare_add, swap);
         return true;
     }
-    if (const PeerPiece* piece =
-            mr.rest_tier == Tier::kMapped ? piece_at(process.self.arena, mr, va) : nullptr) {
+    if (const shm::PeerPiece* piece =
+            mr.rest_tier == shm::Tier::kMapped ? piece_at(process.self.arena, mr, va) : nullptr) {
         if (const Mappings::Use mapping = process.shared_mappings->use(mr.owner, *piece)) {
             void* const word = reinterpret_cast<void*>(mapping->base + (va - piece->base));
             const auto execute = [&] {
                 original = execute_atomic(word, compare_swap, compare_add, swap);
             };
-            if (piece->kind == PeerPiece::kNamedFile) {
+            if (piece->kind == shm::PeerPiece::kNamedFile) {
                 return run_guarded(execute, word, sizeof original);
             }
             execute();
@@ -274,8 +277,8 @@ bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr
     }
     const std::uint64_t operand[2] = {compare_add, swap};
     return service_call(process, mr.owner,
-                        compare_swap ? ServiceCall::kCompareSwap : ServiceCall::kFetchAdd, va,
-                        nullptr, 0, operand, &original);
+                        compare_swap ? shm::ServiceCall::kCompareSwap : shm::ServiceCall::kFetchAdd,
+                        va, nullptr, 0, operand, &original);
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -14,7 +14,7 @@
 
 #include "runtime/direct/memory/bus_guard.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -68,7 +68,7 @@ int open_behind(AddressSpace& space, const Vma& vma) {
 }
 
 void SharedExports::add(AddressSpace& space, std::span<const Vma> vmas, std::uint64_t begin,
-                        std::uint64_t end, std::vector<PeerPiece>& pieces) {
+                        std::uint64_t end, std::vector<shm::PeerPiece>& pieces) {
     for (const Vma& vma : vmas) {
         const bool shared = vma.kind == Vma::kSharedAnonymous || vma.kind == Vma::kSharedFile;
         if (!shared || (vma.protection & PROT_WRITE) == 0 || vma.begin >= end || vma.end <= begin) {
@@ -81,26 +81,27 @@ void SharedExports::add(AddressSpace& space, std::span<const Vma> vmas, std::uin
             if (fd < 0) {
                 continue;
             }
-            PeerPiece piece{};
+            shm::PeerPiece piece{};
             piece.begin = piece.base = vma.begin;
             piece.end = vma.end;
             piece.bytes = vma.end - vma.begin;
             piece.number = ++number_;
-            piece.kind = vma.kind == Vma::kSharedFile ? PeerPiece::kNamedFile : PeerPiece::kFile;
+            piece.kind =
+                vma.kind == Vma::kSharedFile ? shm::PeerPiece::kNamedFile : shm::PeerPiece::kFile;
             piece.descriptor = fd;
             piece.file_offset = vma.offset;
             found = exports_.emplace(name, Export{piece, 0}).first;
         }
         ++found->second.uses;
-        PeerPiece piece = found->second.piece;
+        shm::PeerPiece piece = found->second.piece;
         piece.begin = std::max(begin, piece.begin);
         piece.end = std::min(end, piece.end);
         pieces.push_back(piece);
     }
 }
 
-void SharedExports::remove(std::span<const PeerPiece> pieces) {
-    for (const PeerPiece& piece : pieces) {
+void SharedExports::remove(std::span<const shm::PeerPiece> pieces) {
+    for (const shm::PeerPiece& piece : pieces) {
         const auto found = std::find_if(exports_.begin(), exports_.end(), [&](const auto& entry) {
             return entry.second.piece.number == piece.number;
         });
@@ -111,8 +112,8 @@ void SharedExports::remove(std::span<const PeerPiece> pieces) {
     }
 }
 
-void SharedMapper::make(Owner owner, const PeerPiece& piece, Mapping& mapping) {
-    if (piece.kind == PeerPiece::kNamedFile && !bus_guard_install()) {
+void SharedMapper::make(shm::Owner owner, const shm::PeerPiece& piece, Mapping& mapping) {
+    if (piece.kind == shm::PeerPiece::kNamedFile && !bus_guard_install()) {
         return;
     }
     const int fd = take_descriptor(arena_, owner, piece.descriptor);
@@ -138,4 +139,4 @@ void SharedMapper::unmake(Mapping& mapping) {
     munmap(reinterpret_cast<void*>(mapping.base), mapping.bytes);
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

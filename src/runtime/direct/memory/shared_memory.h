@@ -18,7 +18,7 @@
 #include "runtime/direct/memory/mappings.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 /// The shared memory that this process exports: one open file for each mapping, however many
 /// regions lie in it. Used by one thread at a time.
@@ -27,13 +27,13 @@ class SharedExports {
     /// Adds a piece for each shared mapping in [begin, end) that can be written. Leaves out
     /// mappings whose file cannot be opened.
     void add(AddressSpace& space, std::span<const Vma> vmas, std::uint64_t begin, std::uint64_t end,
-             std::vector<PeerPiece>& pieces);
-    void remove(std::span<const PeerPiece> pieces);
+             std::vector<shm::PeerPiece>& pieces);
+    void remove(std::span<const shm::PeerPiece> pieces);
 
   private:
     struct Export {
-        PeerPiece piece;     ///< Says how a peer maps the whole mapping.
-        std::uint32_t uses;  ///< The number of pieces that regions have of it.
+        shm::PeerPiece piece;  ///< Says how a peer maps the whole mapping.
+        std::uint32_t uses;    ///< The number of pieces that regions have of it.
     };
     /// Begin and end of the mapping, inode of its file, and offset in the file.
     using Name = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
@@ -45,13 +45,13 @@ class SharedExports {
 /// Maps shared memory of a peer, by the file that its owner has opened.
 class SharedMapper : public Mapper {
   public:
-    explicit SharedMapper(const Arena& arena) : arena_(arena) {}
+    explicit SharedMapper(const shm::Arena& arena) : arena_(arena) {}
 
-    void make(Owner owner, const PeerPiece& piece, Mapping& mapping) override;
+    void make(shm::Owner owner, const shm::PeerPiece& piece, Mapping& mapping) override;
     void unmake(Mapping& mapping) override;
 
   private:
-    const Arena& arena_;
+    const shm::Arena& arena_;
 };
 
 /// Opens the file behind a shared mapping of this process for reading and writing. Returns -1 if
@@ -60,4 +60,4 @@ class SharedMapper : public Mapper {
 /// has its name.
 int open_behind(AddressSpace& space, const Vma& vma);
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -15,18 +15,18 @@
 #include "runtime/direct/memory/bus_guard.h"
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live {
+namespace softib::direct {
 namespace {
 
-constexpr Owner kPeer = 7;
+constexpr shm::Owner kPeer = 7;
 constexpr std::uint32_t kRegion = 5;
-constexpr std::uint64_t kBytes = 8 * kPageBytes;
+constexpr std::uint64_t kBytes = 8 * shm::kPageBytes;
 
 struct SharedMemory : testing::Test {
     void SetUp() override {
         fabric.arena.proc(kPeer).pid = static_cast<std::uint32_t>(getpid());
         fabric.arena.proc(kPeer).instance = 3;
-        MrShared& mr = fabric.arena.mrs[kRegion];
+        shm::MrShared& mr = fabric.arena.mrs[kRegion];
         mr.owner = kPeer;
         mr.key = kRegion << 8 | 1;
         memory = map(kBytes);
@@ -45,16 +45,16 @@ struct SharedMemory : testing::Test {
         EXPECT_TRUE(space.read(number(at), number(at) + bytes, found));
         return found;
     }
-    std::vector<PeerPiece> added(const char* at, std::uint64_t bytes) {
-        std::vector<PeerPiece> pieces;
+    std::vector<shm::PeerPiece> added(const char* at, std::uint64_t bytes) {
+        std::vector<shm::PeerPiece> pieces;
         exports.add(space, vmas(at, bytes), number(at), number(at) + bytes, pieces);
-        for (PeerPiece& piece : pieces) {
+        for (shm::PeerPiece& piece : pieces) {
             piece.region = kRegion;
         }
         return pieces;
     }
 
-    TestArena fabric;
+    shm::TestArena fabric;
     AddressSpace space{fabric.arena};
     SharedExports exports;
     std::atomic<std::uint32_t> mapped{0};
@@ -107,10 +107,10 @@ TEST_F(OpenSharedMemory, APeerMapsItAndSeesTheSameBytes) {
 }
 
 TEST_F(OpenSharedMemory, PartsOfAFileAreMappedFromWhereTheyBegin) {
-    munmap(memory + 2 * kPageBytes, kPageBytes);  // Two mappings of one file are left.
+    munmap(memory + 2 * shm::kPageBytes, shm::kPageBytes);  // Two mappings of one file are left.
     const auto pieces = added(memory, kBytes);
     ASSERT_EQ(pieces.size(), 2U);
-    std::strcpy(memory + 3 * kPageBytes + 7, "second");
+    std::strcpy(memory + 3 * shm::kPageBytes + 7, "second");
     const Mappings::Use use = mappings.use(kPeer, pieces[1]);
     ASSERT_TRUE(use);
     EXPECT_STREQ(reinterpret_cast<char*>(use->base) + 7, "second");
@@ -128,13 +128,13 @@ TEST_F(OpenSharedMemory, RegionsOfAMappingShareItsFile) {
 }
 
 TEST_F(OpenSharedMemory, WhatIsLongerThanItsFileIsNotMapped) {
-    char* const small = map(kPageBytes);
-    void* const grown = mremap(small, kPageBytes, 2 * kPageBytes, MREMAP_MAYMOVE);
+    char* const small = map(shm::kPageBytes);
+    void* const grown = mremap(small, shm::kPageBytes, 2 * shm::kPageBytes, MREMAP_MAYMOVE);
     ASSERT_NE(grown, MAP_FAILED);
-    const auto pieces = added(static_cast<char*>(grown), 2 * kPageBytes);
+    const auto pieces = added(static_cast<char*>(grown), 2 * shm::kPageBytes);
     ASSERT_EQ(pieces.size(), 1U);
     EXPECT_FALSE(mappings.use(kPeer, pieces[0]));
-    munmap(grown, 2 * kPageBytes);
+    munmap(grown, 2 * shm::kPageBytes);
 }
 
 /// A memfd that the program has open and mapped. An unprivileged process can export it too.
@@ -156,7 +156,7 @@ TEST_F(SharedMemory, AFileThatTheProgramHasOpenIsMapped) {
     File file;
     const auto pieces = added(file.at + 100, 1000);
     ASSERT_EQ(pieces.size(), 1U);
-    EXPECT_EQ(pieces[0].kind, PeerPiece::kNamedFile);
+    EXPECT_EQ(pieces[0].kind, shm::PeerPiece::kNamedFile);
     EXPECT_NE(pieces[0].descriptor, file.fd);  // A duplicate, since the program may close its own.
     const Mappings::Use use = mappings.use(kPeer, pieces[0]);
     ASSERT_TRUE(use);
@@ -190,13 +190,14 @@ TEST_F(SharedMemory, ACopyFromAFileThatWasCutShortFails) {
     std::vector<char> copy(kBytes);
     EXPECT_TRUE(copy_guarded(copy.data(), peer, kBytes, peer, kBytes));
     EXPECT_EQ(copy[kBytes - 1], 'x');
-    ASSERT_EQ(ftruncate(file.fd, kPageBytes), 0);
+    ASSERT_EQ(ftruncate(file.fd, shm::kPageBytes), 0);
     for (int again = 0; again < 3; ++again) {
         EXPECT_FALSE(copy_guarded(copy.data(), peer, kBytes, peer, kBytes));
     }
-    EXPECT_TRUE(copy_guarded(copy.data(), peer, kPageBytes, peer, kBytes));
+    EXPECT_TRUE(copy_guarded(copy.data(), peer, shm::kPageBytes, peer, kBytes));
     std::uint64_t seen = 0;
-    EXPECT_FALSE(run_guarded([&] { std::memcpy(&seen, peer + 2 * kPageBytes, 8); }, peer, kBytes));
+    EXPECT_FALSE(
+        run_guarded([&] { std::memcpy(&seen, peer + 2 * shm::kPageBytes, 8); }, peer, kBytes));
     exports.remove(pieces);
 }
 
@@ -212,8 +213,8 @@ TEST(BusGuardDeathTest, AnotherBusErrorEndsTheProgramAsItWould) {
 }
 
 TEST_F(SharedMemory, OneWithoutADescriptorIsNotMapped) {
-    PeerPiece piece{};
-    piece.kind = PeerPiece::kFile;
+    shm::PeerPiece piece{};
+    piece.kind = shm::PeerPiece::kFile;
     piece.descriptor = -1;
     piece.bytes = kBytes;
     piece.region = kRegion;
@@ -226,4 +227,4 @@ TEST_F(SharedMemory, MemoryThatCannotBeWrittenStaysTheOwners) {
 }
 
 }  // namespace
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -17,7 +17,7 @@
 #include "runtime/direct/process.h"
 #include "runtime/shm/kernel_call.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 namespace {
 
@@ -30,7 +30,7 @@ constexpr std::uint32_t kStretchesMaxByText = 512;
 /// twice.
 constexpr std::uint64_t kStepBytes = std::uint64_t{4} << 20;
 /// The smallest stretch whose pages are mapped at once; fewer pages are mapped by the first fault.
-constexpr std::uint64_t kPopulateBytesMin = 16 * kPageBytes;
+constexpr std::uint64_t kPopulateBytesMin = 16 * shm::kPageBytes;
 constexpr std::uint64_t kPopulateBytesMax = std::uint64_t{16} << 20;
 
 constexpr std::uint64_t kOrphanBytesMax = std::uint64_t{64} << 20;
@@ -40,7 +40,7 @@ constexpr int kCollapse = 25;
 
 /// Calls madvise by number, so that no hook of the program sees it.
 int advise_really(std::uint64_t begin, std::uint64_t end, int advice) {
-    return static_cast<int>(kernel_call(SYS_madvise, begin, end - begin, advice));
+    return static_cast<int>(shm::kernel_call(SYS_madvise, begin, end - begin, advice));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ bool SwappedPages::forget_stale(std::uint64_t begin, std::uint64_t end) {
         erase(*stretch);
         if (copy.holders == 0) {
             waiting_ -= copy.stuck ? 0 : 1;
-            kernel_call(SYS_munmap, copy.range.parked, copy.range.bytes);
+            shm::kernel_call(SYS_munmap, copy.range.parked, copy.range.bytes);
             retire(copy);
         } else {
             lost_.push_back(copy);
@@ -167,8 +167,8 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
     PageMover::Range& range = stretch.range;
     const std::uint64_t wanted = range.bytes;
     if (wanted > kStepBytes) {
-        const long place = kernel_call(SYS_mmap, 0, wanted, PROT_NONE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        const long place = shm::kernel_call(SYS_mmap, 0, wanted, PROT_NONE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (place == -1) {
             return false;
         }
@@ -188,7 +188,7 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
             // something at the place of this step.
             if (wanted > kStepBytes) {
                 const std::uint64_t rest = range.bytes + step.bytes;
-                kernel_call(SYS_munmap, range.parked + rest, wanted - rest);
+                shm::kernel_call(SYS_munmap, range.parked + rest, wanted - rest);
             }
             break;
         }
@@ -208,8 +208,9 @@ std::optional<SwappedPages::Part> SwappedPages::share(const Vma& vma, std::uint6
     collect_orphans();
     if (stretches_ == nullptr) {
         count_max_ = space_.is_quick() ? kStretchesMax : kStretchesMaxByText;
-        const long memory = kernel_call(SYS_mmap, 0, count_max_ * sizeof(Stretch),
-                                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        const long memory =
+            shm::kernel_call(SYS_mmap, 0, count_max_ * sizeof(Stretch), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == -1) {
             return std::nullopt;
         }
@@ -323,7 +324,7 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
             gone = std::min(vma.end, end) - range.va;
         }
         if (gone != 0) {
-            kernel_call(SYS_munmap, range.parked, gone);
+            shm::kernel_call(SYS_munmap, range.parked, gone);
             stretch.elsewhere = true;
             advance(gone);
             continue;
@@ -546,10 +547,10 @@ void SwappedPages::after_fork_in_child() {
             const bool ours = !told || (vma.kind == Vma::kArena &&
                                         vma.offset + (at - vma.begin) == range.off + delta);
             if (ours) {
-                kernel_call(SYS_mprotect, range.parked + delta, bytes,
-                            told ? vma.protection : PROT_READ | PROT_WRITE);
-                kernel_call(SYS_mremap, range.parked + delta, bytes, bytes,
-                            MREMAP_MAYMOVE | MREMAP_FIXED, at);
+                shm::kernel_call(SYS_mprotect, range.parked + delta, bytes,
+                                 told ? vma.protection : PROT_READ | PROT_WRITE);
+                shm::kernel_call(SYS_mremap, range.parked + delta, bytes, bytes,
+                                 MREMAP_MAYMOVE | MREMAP_FIXED, at);
             }
             at += bytes;
         }
@@ -558,4 +559,4 @@ void SwappedPages::after_fork_in_child() {
     waiting_ = 0;
 }
 
-}  // namespace softib::live
+}  // namespace softib::direct

@@ -19,7 +19,7 @@
 #include "runtime/direct/memory/remap.h"
 #include "runtime/direct/memory_calls.h"
 
-namespace softib::live {
+namespace softib::direct {
 
 class Process;
 
@@ -122,4 +122,4 @@ class SwappedPages {
     std::uint64_t orphan_bytes_ = 0;
 };
 
-}  // namespace softib::live
+}  // namespace softib::direct

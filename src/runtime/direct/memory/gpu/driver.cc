@@ -7,7 +7,7 @@
 #include <new>
 #include <optional>
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 namespace {
 
@@ -73,4 +73,4 @@ const Driver* loaded_driver() {
     return fresh;
 }
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 /// An address of GPU or host memory: the program has one address space for both.
 using Address = std::uint64_t;
@@ -88,4 +88,4 @@ struct Driver {
 /// Returns the driver that this program has loaded; nullptr if it has none, or one that is too old.
 const Driver* loaded_driver();
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/direct/memory/gpu/engine.h"
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 bool Engine::is_gpu(Address at) const {
     unsigned type = 0;
@@ -92,4 +92,4 @@ bool Engine::copy(Context context, Address to, Address from, std::uint64_t bytes
     return true;
 }
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

@@ -16,7 +16,7 @@
 
 #include "runtime/direct/memory/gpu/driver.h"
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 class Engine {
   public:
@@ -80,4 +80,4 @@ class Engine {
     std::map<Context, std::vector<Stream>> streams_;  ///< Streams that no copy is using.
 };
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

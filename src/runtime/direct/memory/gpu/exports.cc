@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr std::uint64_t kStepBytes = 512;  ///< The driver's allocations are ali
 
 /// Exports an allocation, and notes in `piece` how a peer can map it. Returns false if the driver
 /// cannot export it.
-bool Exports::share(PeerPiece& piece) const {
+bool Exports::share(shm::PeerPiece& piece) const {
     const Driver& driver = engine_.driver();
     Allocation allocation = 0;
     if (driver.allocation_of(&allocation, reinterpret_cast<void*>(piece.base)) == kOk) {
@@ -28,7 +28,7 @@ bool Exports::share(PeerPiece& piece) const {
         driver.allocation_release(allocation);
         if (exported) {
             fcntl(fd, F_SETFD, FD_CLOEXEC);
-            piece.kind = PeerPiece::kDescriptor;
+            piece.kind = shm::PeerPiece::kDescriptor;
             piece.descriptor = fd;
         }
         return exported;
@@ -37,7 +37,7 @@ bool Exports::share(PeerPiece& piece) const {
     if (driver.ipc_export(&handle, piece.base) != kOk) {
         return false;
     }
-    piece.kind = PeerPiece::kIpcHandle;
+    piece.kind = shm::PeerPiece::kIpcHandle;
     std::memcpy(piece.handle, handle.bytes, sizeof piece.handle);
     return true;
 }
@@ -65,7 +65,7 @@ const Exports::Export* Exports::find_or_add(Address at, int& error) {
     }
     Context copier = engine_.copier_of(device);
     const Engine::Current current(driver, context);
-    PeerPiece piece{};
+    shm::PeerPiece piece{};
     std::size_t bytes = 0;
     Uuid uuid{};
     if (!current || copier == nullptr || driver.address_range(&piece.base, &bytes, at) != kOk ||
@@ -78,13 +78,13 @@ const Exports::Export* Exports::find_or_add(Address at, int& error) {
     piece.number = ++number_;
     std::memcpy(piece.device, uuid.bytes, sizeof piece.device);
     if (!share(piece)) {
-        piece.kind = PeerPiece::kOwnerOnly;
+        piece.kind = shm::PeerPiece::kOwnerOnly;
     }
     error = 0;
     return &exports_.emplace(piece.base, Export{piece, copier, 1}).first->second;
 }
 
-int Exports::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces) {
+int Exports::add(Address at, std::uint64_t length, std::vector<shm::PeerPiece>& pieces) {
     const Address end = at + length;
     const std::lock_guard guard(mutex_);
     const std::size_t before = pieces.size();
@@ -92,23 +92,23 @@ int Exports::add(Address at, std::uint64_t length, std::vector<PeerPiece>& piece
     while (at < end) {
         int error = 0;
         const Export* found = find_or_add(at, error);
-        if (found == nullptr && error == EFAULT && skipped < kPageBytes) {
+        if (found == nullptr && error == EFAULT && skipped < shm::kPageBytes) {
             const std::uint64_t step = kStepBytes - at % kStepBytes;
             skipped += step;
             at += step;
             continue;
         }
         if (found == nullptr) {
-            const std::vector<PeerPiece> taken(pieces.begin() + static_cast<std::ptrdiff_t>(before),
-                                               pieces.end());
+            const std::vector<shm::PeerPiece> taken(
+                pieces.begin() + static_cast<std::ptrdiff_t>(before), pieces.end());
             pieces.resize(before);
-            for (const PeerPiece& piece : taken) {
+            for (const shm::PeerPiece& piece : taken) {
                 drop(piece);
             }
             return error;
         }
         skipped = 0;
-        PeerPiece piece = found->piece;
+        shm::PeerPiece piece = found->piece;
         piece.begin = at;
         piece.end = std::min(end, piece.end);
         at = piece.end;
@@ -117,21 +117,21 @@ int Exports::add(Address at, std::uint64_t length, std::vector<PeerPiece>& piece
     return pieces.size() == before ? EFAULT : 0;
 }
 
-void Exports::drop(const PeerPiece& piece) {
+void Exports::drop(const shm::PeerPiece& piece) {
     const auto found = exports_.find(piece.base);
     if (found == exports_.end() || found->second.piece.number != piece.number ||
         --found->second.uses != 0) {
         return;
     }
-    if (piece.kind == PeerPiece::kDescriptor) {
+    if (piece.kind == shm::PeerPiece::kDescriptor) {
         close(piece.descriptor);
     }
     exports_.erase(found);
 }
 
-void Exports::remove(std::span<const PeerPiece> pieces) {
+void Exports::remove(std::span<const shm::PeerPiece> pieces) {
     const std::lock_guard guard(mutex_);
-    for (const PeerPiece& piece : pieces) {
+    for (const shm::PeerPiece& piece : pieces) {
         drop(piece);
     }
 }
@@ -143,4 +143,4 @@ Context Exports::copier_at(Address at) {
                                                                          : nullptr;
 }
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

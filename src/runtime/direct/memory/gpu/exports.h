@@ -15,7 +15,7 @@
 #include "runtime/direct/memory/gpu/engine.h"
 #include "runtime/shm/arena.h"
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 class Exports {
   public:
@@ -28,8 +28,8 @@ class Exports {
     /// reach the allocation. Returns 0, EFAULT (some of the range is no GPU memory) or EIO (the
     /// driver refused). Programs register whole pages, so up to a page that lies in no allocation
     /// is left out.
-    int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
-    void remove(std::span<const PeerPiece> pieces);
+    int add(Address at, std::uint64_t length, std::vector<shm::PeerPiece>& pieces);
+    void remove(std::span<const shm::PeerPiece> pieces);
 
     /// Returns our context for copies to and from an exported address; nullptr if the address is
     /// not exported.
@@ -37,14 +37,14 @@ class Exports {
 
   private:
     struct Export {
-        PeerPiece piece;  ///< Says how a peer maps the whole allocation.
+        shm::PeerPiece piece;  ///< Says how a peer maps the whole allocation.
         Context copier;
         std::uint32_t uses;
     };
 
     const Export* find_or_add(Address at, int& error);
-    bool share(PeerPiece& piece) const;
-    void drop(const PeerPiece& piece);
+    bool share(shm::PeerPiece& piece) const;
+    void drop(const shm::PeerPiece& piece);
 
     Engine& engine_;
     std::mutex mutex_;
@@ -52,4 +52,4 @@ class Exports {
     std::uint64_t number_ = 0;
 };
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

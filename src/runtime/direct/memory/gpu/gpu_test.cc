@@ -15,11 +15,11 @@
 #include "runtime/shm/reclaim.h"
 #include "runtime/shm/test_arena.h"
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 namespace {
 
 constexpr std::uint64_t kBytes = 64 * 1024;
-constexpr Owner kPeer = 7;
+constexpr shm::Owner kPeer = 7;
 constexpr std::uint32_t kRegion = 5;
 
 struct Gpu : testing::Test {
@@ -35,8 +35,8 @@ struct Gpu : testing::Test {
         made.push_back(at);
         return at;
     }
-    std::vector<PeerPiece> added(Address at, std::uint64_t length, int expected = 0) {
-        std::vector<PeerPiece> pieces;
+    std::vector<shm::PeerPiece> added(Address at, std::uint64_t length, int expected = 0) {
+        std::vector<shm::PeerPiece> pieces;
         EXPECT_EQ(exports.add(at, length, pieces), expected);
         return pieces;
     }
@@ -97,10 +97,10 @@ TEST_F(Gpu, EachKindOfMemoryIsSharedInItsWay) {
     const Address plain = keep(test::allocate(kBytes));
     const Address mapped = keep(test::allocate_mapped(kBytes));
     const Address hidden = keep(test::allocate_mapped(kBytes, false));
-    EXPECT_EQ(added(plain, kBytes).at(0).kind, PeerPiece::kIpcHandle);
-    EXPECT_EQ(added(hidden, kBytes).at(0).kind, PeerPiece::kOwnerOnly);
-    const PeerPiece piece = added(mapped + 4096, 100).at(0);
-    EXPECT_EQ(piece.kind, PeerPiece::kDescriptor);
+    EXPECT_EQ(added(plain, kBytes).at(0).kind, shm::PeerPiece::kIpcHandle);
+    EXPECT_EQ(added(hidden, kBytes).at(0).kind, shm::PeerPiece::kOwnerOnly);
+    const shm::PeerPiece piece = added(mapped + 4096, 100).at(0);
+    EXPECT_EQ(piece.kind, shm::PeerPiece::kDescriptor);
     EXPECT_EQ(fcntl(piece.descriptor, F_GETFD), FD_CLOEXEC);
     EXPECT_EQ(piece.begin, mapped + 4096);
     EXPECT_EQ(piece.end, mapped + 4196);
@@ -137,14 +137,14 @@ struct GpuPeer : Gpu {
     GpuPeer() {
         arena().proc(kPeer).instance = 3;
         arena().proc(kPeer).pid = static_cast<std::uint32_t>(getpid());
-        MrShared& mr = arena().mrs[kRegion];
+        shm::MrShared& mr = arena().mrs[kRegion];
         mr.owner = kPeer;
         mr.key = kRegion << 8 | 1;
         mr.generation = 9;
     }
-    const Arena& arena() const { return fabric.arena; }
-    PeerPiece piece_of(Address at) {
-        PeerPiece piece = added(at, kBytes).at(0);
+    const shm::Arena& arena() const { return fabric.arena; }
+    shm::PeerPiece piece_of(Address at) {
+        shm::PeerPiece piece = added(at, kBytes).at(0);
         piece.region = kRegion;
         piece.generation = 9;
         return piece;
@@ -155,7 +155,7 @@ struct GpuPeer : Gpu {
     }
     std::int64_t mapped_here() const { return test::counts().mappings - before; }
 
-    TestArena fabric;
+    shm::TestArena fabric;
     std::atomic<std::uint32_t> mapped{0};
     std::int64_t before = test::counts().mappings;
     Engine peer_engine{*test::driver()};
@@ -165,7 +165,7 @@ struct GpuPeer : Gpu {
 
 TEST_F(GpuPeer, MapsOnceAndSeesTheSameBytes) {
     for (const Address at : {keep(test::allocate(kBytes)), keep(test::allocate_mapped(kBytes))}) {
-        const PeerPiece piece = piece_of(at);
+        const shm::PeerPiece piece = piece_of(at);
         test::put(at + 100, "hello", 6);
         char got[6] = {};
         const std::int64_t mapped_before = mapped_here();
@@ -184,7 +184,7 @@ TEST_F(GpuPeer, MapsOnceAndSeesTheSameBytes) {
 
 TEST_F(GpuPeer, WaitsForNothingThatTheProgramDoes) {
     for (const Address at : {keep(test::allocate(kBytes)), keep(test::allocate_mapped(kBytes))}) {
-        const PeerPiece piece = piece_of(at);
+        const shm::PeerPiece piece = piece_of(at);
         const Address own = keep(test::allocate(kBytes));
         added(own, kBytes);
         test::put(own, "hello", 6);
@@ -208,7 +208,7 @@ TEST_F(GpuPeer, WaitsForNothingThatTheProgramDoes) {
 }
 
 TEST_F(GpuPeer, GivesUpWhatIsNoLongerRegistered) {
-    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    const shm::PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
     static_cast<void>(mappings.use(kPeer, piece));
     mappings.give_up_stale();
     EXPECT_EQ(mapped_here(), 1);
@@ -219,7 +219,7 @@ TEST_F(GpuPeer, GivesUpWhatIsNoLongerRegistered) {
 }
 
 TEST_F(GpuPeer, GivesUpWhatBelongedToTheDead) {
-    const PeerPiece piece = piece_of(keep(test::allocate(kBytes)));
+    const shm::PeerPiece piece = piece_of(keep(test::allocate(kBytes)));
     static_cast<void>(mappings.use(kPeer, piece));
     arena().mrs[kRegion].key = 0;
     arena().header->death_generation.fetch_add(1);
@@ -228,7 +228,7 @@ TEST_F(GpuPeer, GivesUpWhatBelongedToTheDead) {
 }
 
 TEST_F(GpuPeer, KeepsWhatIsInUse) {
-    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    const shm::PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
     {
         const Mappings::Use use = mappings.use(kPeer, piece);
         deregister();
@@ -239,11 +239,11 @@ TEST_F(GpuPeer, KeepsWhatIsInUse) {
 }
 
 TEST_F(GpuPeer, ALookBeforeTheKeysOfTheDeadHaveGoneIsNotTheLast) {
-    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    const shm::PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
     static_cast<void>(mappings.use(kPeer, piece));
     auto& tiers = arena().proc(kPeer).regions_by_tier;
-    tiers[static_cast<std::size_t>(Tier::kGpu)] = 1;
-    arena().mr_batches[kRegion / kBatchEntries] = kPeer;
+    tiers[static_cast<std::size_t>(shm::Tier::kGpu)] = 1;
+    arena().mr_batches[kRegion / shm::kBatchEntries] = kPeer;
     arena().header->death_generation.fetch_add(1);  // The first thing that reclaim() does.
     mappings.give_up_stale();
     EXPECT_EQ(mapped_here(), 1);
@@ -254,7 +254,7 @@ TEST_F(GpuPeer, ALookBeforeTheKeysOfTheDeadHaveGoneIsNotTheLast) {
 }
 
 TEST_F(GpuPeer, AnotherProcessInTheSameSlotIsAnotherOwner) {
-    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    const shm::PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
     static_cast<void>(mappings.use(kPeer, piece));
     arena().proc(kPeer).instance = 4;
     static_cast<void>(mappings.use(kPeer, piece));
@@ -264,14 +264,14 @@ TEST_F(GpuPeer, AnotherProcessInTheSameSlotIsAnotherOwner) {
 TEST_F(GpuPeer, WhatCannotBeMappedIsTheOwners) {
     const Address at = keep(test::allocate_mapped(kBytes));
     EXPECT_FALSE(mappings.use(kPeer, piece_of(keep(test::allocate_mapped(kBytes, false)))));
-    PeerPiece closed = piece_of(at);
+    shm::PeerPiece closed = piece_of(at);
     closed.descriptor = -1;
     EXPECT_FALSE(mappings.use(kPeer, closed));
-    PeerPiece elsewhere = piece_of(keep(test::allocate(kBytes)));
+    shm::PeerPiece elsewhere = piece_of(keep(test::allocate(kBytes)));
     elsewhere.device[0] = 2;
     EXPECT_FALSE(mappings.use(kPeer, elsewhere));
     EXPECT_EQ(mapped_here(), 0);
 }
 
 }  // namespace
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

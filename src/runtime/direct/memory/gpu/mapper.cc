@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
-bool GpuMapper::make_from_descriptor(Owner owner, const PeerPiece& piece, int device,
+bool GpuMapper::make_from_descriptor(shm::Owner owner, const shm::PeerPiece& piece, int device,
                                      Mapping& mapping) {
     const Driver& driver = engine_.driver();
     const int fd = take_descriptor(arena_, owner, piece.descriptor);
@@ -38,10 +38,10 @@ bool GpuMapper::make_from_descriptor(Owner owner, const PeerPiece& piece, int de
     return false;
 }
 
-void GpuMapper::make(Owner owner, const PeerPiece& piece, Mapping& mapping) {
+void GpuMapper::make(shm::Owner owner, const shm::PeerPiece& piece, Mapping& mapping) {
     Uuid uuid{};
     std::memcpy(uuid.bytes, piece.device, sizeof uuid.bytes);
-    const int device = piece.kind == PeerPiece::kOwnerOnly ? -1 : engine_.device_with(uuid);
+    const int device = piece.kind == shm::PeerPiece::kOwnerOnly ? -1 : engine_.device_with(uuid);
     mapping.context = device < 0 ? nullptr : engine_.copier_of(device);
     const Engine::Current current(engine_.driver(), mapping.context);
     if (!current) {
@@ -49,7 +49,7 @@ void GpuMapper::make(Owner owner, const PeerPiece& piece, Mapping& mapping) {
     }
     mapping.bytes = piece.bytes;
     bool made = false;
-    if (piece.kind == PeerPiece::kDescriptor) {
+    if (piece.kind == shm::PeerPiece::kDescriptor) {
         made = make_from_descriptor(owner, piece, device, mapping);
     } else {
         IpcHandle handle{};
@@ -67,7 +67,7 @@ void GpuMapper::unmake(Mapping& mapping) {
     if (!current) {
         return;
     }
-    if (mapping.kind == PeerPiece::kIpcHandle) {
+    if (mapping.kind == shm::PeerPiece::kIpcHandle) {
         driver.ipc_close(mapping.base);
         return;
     }
@@ -76,4 +76,4 @@ void GpuMapper::unmake(Mapping& mapping) {
     driver.allocation_release(mapping.allocation);
 }
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

@@ -6,20 +6,21 @@
 #include "runtime/direct/memory/gpu/engine.h"
 #include "runtime/direct/memory/mappings.h"
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 class GpuMapper : public Mapper {
   public:
-    GpuMapper(Engine& engine, const Arena& arena) : engine_(engine), arena_(arena) {}
+    GpuMapper(Engine& engine, const shm::Arena& arena) : engine_(engine), arena_(arena) {}
 
-    void make(Owner owner, const PeerPiece& piece, Mapping& mapping) override;
+    void make(shm::Owner owner, const shm::PeerPiece& piece, Mapping& mapping) override;
     void unmake(Mapping& mapping) override;
 
   private:
-    bool make_from_descriptor(Owner owner, const PeerPiece& piece, int device, Mapping& mapping);
+    bool make_from_descriptor(shm::Owner owner, const shm::PeerPiece& piece, int device,
+                              Mapping& mapping);
 
     Engine& engine_;
-    const Arena& arena_;
+    const shm::Arena& arena_;
 };
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

@@ -10,7 +10,7 @@
 #include "runtime/direct/process.h"
 #include "runtime/direct/service.h"
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 namespace {
 
@@ -59,7 +59,7 @@ bool Memory::is_registered(Address at) {
     return s != nullptr && s->exports.copier_at(at) != nullptr;
 }
 
-int Memory::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces) {
+int Memory::add(Address at, std::uint64_t length, std::vector<shm::PeerPiece>& pieces) {
     State* const s = state();
     if (s == nullptr) {
         return EFAULT;
@@ -77,7 +77,7 @@ int Memory::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces
     return 0;
 }
 
-void Memory::remove(std::span<const PeerPiece> pieces) {
+void Memory::remove(std::span<const shm::PeerPiece> pieces) {
     state()->exports.remove(pieces);
 }
 
@@ -91,7 +91,7 @@ bool Memory::copy_own(Address at, bool write, void* data, std::uint64_t length) 
            failed(EIO);
 }
 
-bool Memory::ask_owner(Owner owner, bool write, Address at, void* data, bool data_on_gpu,
+bool Memory::ask_owner(shm::Owner owner, bool write, Address at, void* data, bool data_on_gpu,
                        std::uint64_t length) {
     std::vector<char> bounce(data_on_gpu ? std::min(length, kServiceBytesMax) : 0);
     auto* here = static_cast<char*>(data);
@@ -101,8 +101,9 @@ bool Memory::ask_owner(Owner owner, bool write, Address at, void* data, bool dat
         if (data_on_gpu && write && !copy_own(address_of(here), false, between, n)) {
             return false;
         }
-        if (!service_call(process_, owner, write ? ServiceCall::kWrite : ServiceCall::kRead, at,
-                          between, n, nullptr, nullptr)) {
+        if (!service_call(process_, owner,
+                          write ? shm::ServiceCall::kWrite : shm::ServiceCall::kRead, at, between,
+                          n, nullptr, nullptr)) {
             return false;
         }
         if (data_on_gpu && !write && !copy_own(address_of(here), true, between, n)) {
@@ -115,8 +116,8 @@ bool Memory::ask_owner(Owner owner, bool write, Address at, void* data, bool dat
     return true;
 }
 
-bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Address at, void* data,
-                            bool data_on_gpu, std::uint64_t length) {
+bool Memory::transfer_piece(shm::Owner owner, const shm::PeerPiece& piece, bool write, Address at,
+                            void* data, bool data_on_gpu, std::uint64_t length) {
     if (owner == process_.self.owner) {
         return copy_own(at, write, data, length);
     }
@@ -137,8 +138,8 @@ bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Add
 }
 
 /// Copies between a region of host memory and `data`, which is memory of a GPU.
-bool Memory::transfer_host_region(const MrShared& mr, bool write, std::uint64_t addr, void* data,
-                                  std::uint64_t length) {
+bool Memory::transfer_host_region(const shm::MrShared& mr, bool write, std::uint64_t addr,
+                                  void* data, std::uint64_t length) {
     const Address here = address_of(data);
     if (std::byte* shared = shared_address(process_.self.arena, mr, addr, length)) {
         return copy_own(here, !write, shared, length);
@@ -159,15 +160,15 @@ bool Memory::transfer_host_region(const MrShared& mr, bool write, std::uint64_t 
     return true;
 }
 
-bool Memory::transfer(const MrShared& mr, bool write, std::uint64_t addr, void* data,
+bool Memory::transfer(const shm::MrShared& mr, bool write, std::uint64_t addr, void* data,
                       bool data_on_gpu, std::uint64_t length) {
-    if (mr.rest_tier != Tier::kGpu) {
+    if (mr.rest_tier != shm::Tier::kGpu) {
         return transfer_host_region(mr, write, addr, data, length);
     }
     Address at = addr + mr.va_delta;
     auto* here = static_cast<char*>(data);
     while (length != 0) {
-        const PeerPiece* const piece = piece_at(process_.self.arena, mr, at);
+        const shm::PeerPiece* const piece = piece_at(process_.self.arena, mr, at);
         if (piece == nullptr) {
             return failed(EFAULT);
         }
@@ -182,7 +183,7 @@ bool Memory::transfer(const MrShared& mr, bool write, std::uint64_t addr, void* 
     return true;
 }
 
-bool Memory::atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
+bool Memory::atomic(const shm::MrShared& mr, std::uint64_t addr, bool compare_swap,
                     std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original) {
     const Address at = addr + mr.va_delta;
     if (mr.owner == process_.self.owner) {
@@ -192,8 +193,8 @@ bool Memory::atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
     // The owner executes every atomic operation, under a lock of its own.
     const std::uint64_t operand[2] = {compare_add, swap};
     return service_call(process_, mr.owner,
-                        compare_swap ? ServiceCall::kCompareSwap : ServiceCall::kFetchAdd, at,
-                        nullptr, 0, operand, &original);
+                        compare_swap ? shm::ServiceCall::kCompareSwap : shm::ServiceCall::kFetchAdd,
+                        at, nullptr, 0, operand, &original);
 }
 
 int Memory::serve_copy(bool write, Address at, void* data, std::uint64_t length) {
@@ -218,4 +219,4 @@ void Memory::give_up_stale_mappings() {
     }
 }
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

@@ -15,11 +15,11 @@
 #include "runtime/direct/memory/gpu/exports.h"
 #include "runtime/direct/memory/gpu/mapper.h"
 
-namespace softib::live {
+namespace softib::direct {
 class Process;
 }
 
-namespace softib::live::gpu {
+namespace softib::direct::gpu {
 
 class Memory {
   public:
@@ -31,17 +31,17 @@ class Memory {
 
     /// Exports [at, at + length) and adds pieces, which say how peers reach it. Returns 0 or an
     /// errno value.
-    int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
-    void remove(std::span<const PeerPiece> pieces);
+    int add(Address at, std::uint64_t length, std::vector<shm::PeerPiece>& pieces);
+    void remove(std::span<const shm::PeerPiece> pieces);
 
     /// Copies between a region of any process and `data`, which is memory of this process; at least
     /// one of the two is on a GPU. Returns false, with errno set as for host memory (remote.h), if
     /// the region could not be reached.
-    bool transfer(const MrShared& mr, bool write, std::uint64_t addr, void* data, bool data_on_gpu,
-                  std::uint64_t length);
+    bool transfer(const shm::MrShared& mr, bool write, std::uint64_t addr, void* data,
+                  bool data_on_gpu, std::uint64_t length);
     /// Executes an atomic operation. It is atomic with respect to other requests; a kernel on the
     /// GPU may see it happen in two steps. Returns false, with errno set, if it failed.
-    bool atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
+    bool atomic(const shm::MrShared& mr, std::uint64_t addr, bool compare_swap,
                 std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
 
     /// Copies between registered GPU memory of this process and `data`, for a peer that has called
@@ -55,7 +55,7 @@ class Memory {
 
   private:
     struct State {
-        State(const Driver& driver, const Arena& arena, std::atomic<std::uint32_t>& mapped)
+        State(const Driver& driver, const shm::Arena& arena, std::atomic<std::uint32_t>& mapped)
             : engine(driver),
               exports(engine),
               mapper(engine, arena),
@@ -69,11 +69,11 @@ class Memory {
 
     State* state();
     bool copy_own(Address at, bool write, void* data, std::uint64_t length);
-    bool transfer_piece(Owner owner, const PeerPiece& piece, bool write, Address at, void* data,
-                        bool data_on_gpu, std::uint64_t length);
-    bool ask_owner(Owner owner, bool write, Address at, void* data, bool data_on_gpu,
+    bool transfer_piece(shm::Owner owner, const shm::PeerPiece& piece, bool write, Address at,
+                        void* data, bool data_on_gpu, std::uint64_t length);
+    bool ask_owner(shm::Owner owner, bool write, Address at, void* data, bool data_on_gpu,
                    std::uint64_t length);
-    bool transfer_host_region(const MrShared& mr, bool write, std::uint64_t addr, void* data,
+    bool transfer_host_region(const shm::MrShared& mr, bool write, std::uint64_t addr, void* data,
                               std::uint64_t length);
 
     Process& process_;
@@ -81,4 +81,4 @@ class Memory {
     std::atomic<State*> state_{nullptr};  ///< Never freed: threads use it until the process ends.
 };
 
-}  // namespace softib::live::gpu
+}  // namespace softib::direct::gpu

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace softib::live::gpu::test {
+namespace softib::direct::gpu::test {
 
 namespace {
 
@@ -438,4 +438,4 @@ void open_own_handles(bool allowed) {
     g_open_own = allowed;
 }
 
-}  // namespace softib::live::gpu::test
+}  // namespace softib::direct::gpu::test

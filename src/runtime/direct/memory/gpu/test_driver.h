@@ -11,7 +11,7 @@
 
 #include "runtime/direct/memory/gpu/driver.h"
 
-namespace softib::live::gpu::test {
+namespace softib::direct::gpu::test {
 
 /// Returns the table of this driver's functions.
 const Driver* driver();
@@ -47,4 +47,4 @@ void set_device(std::uint8_t number);
 /// tests within one process need it.
 void open_own_handles(bool allowed);
 
-}  // namespace softib::live::gpu::test
+}  // namespace softib::direct::gpu::test
