@@ -82,10 +82,15 @@ class UpAndDown(CliCase):
             self.ok("up", name)
         self.assertEqual(self.ok("down", "one", "three"),
                          "fabric one is down\nfabric three is down\n")
-        down = self.softib("down", "one", "two", "--json")
-        self.assertEqual((down.returncode, json.loads(down.stdout)),
-                         (1, [{"name": "two", "was_up": True}]))
+        self.assertEqual(self.json("down", "two"), [{"name": "two", "was_up": True}])
+
+    def test_down_ends_none_if_one_of_them_is_not_up(self):
+        self.ok("up", "two")
+        down = self.softib("down", "one", "two", "three", "--json")
+        self.assertEqual((down.returncode, down.stdout), (1, ""))
         self.assertIn("no fabric 'one' is up (up: two)", down.stderr)
+        self.assertIn("no fabric 'three' is up", down.stderr)
+        self.ok("status", "-f", "two")
 
     def test_progress_shows_on_a_terminal_alone(self):
         hosts = 2000 if SANITIZED else 12000  # Enough hosts that the start takes a while.

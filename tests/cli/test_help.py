@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Usage and help of every command."""
 
+import os
 import subprocess
 import unittest
 
@@ -16,7 +17,7 @@ class Usage(CliCase):
 
     def test_wrong_usage_points_to_the_help(self):
         self.assertEqual(self.refused("upp", status=2),
-                         "softib: no command 'upp'; see: softib help")
+                         "softib: no command 'upp' (did you mean up?); see: softib help")
         self.assertIn("see: softib up --help", self.refused("up", "--hots", "2", status=2))
         self.refused("exec", status=2)
         self.refused("route", "set", "sw0", status=2)
@@ -36,6 +37,21 @@ class Usage(CliCase):
                 (("fault", "sw0:1"), "what should"),
                 (("capture",), "--write"), (("up", "--hosts"), "--hosts"), ((), "command")):
             self.assertIn(said, self.refused(*words, status=2), words)
+
+    def test_first_wrong_word_is_named_before_anything_acts(self):
+        for words, said in (
+                (("--frob",), "softib has no option --frob; see: softib help"),
+                (("up", "--hosts", "x", "--hots", "2", "--frob"),
+                 "softib up has no option --hots (did you mean --hosts?); see: softib up --help"),
+                (("up", "-hosts", "4"), "no option -hosts (did you mean --hosts?)"),
+                (("up", "a", "b"), "softib up takes only NAME: 'b' is one too many"),
+                (("list", "lab"), "softib list takes no operand: 'lab'"),
+                (("topo", "--svg", "--dot"),
+                 "--svg needs FILE behind it, and --dot is an option; see: softib topo --help"),
+                (("routes",), "softib routes needs an action: check, dump"),
+                (("routes", "chek"), "softib routes has no 'chek' (did you mean check?)")):
+            self.assertIn(said, self.refused(*words, status=2), words)
+        self.assertEqual(os.listdir(self.dir), [])
 
     def test_dashes_of_the_programs_own_are_left_to_it(self):
         self.assertEqual(self.ok("run", "echo", "a", "--", "-b"), "a -- -b\n")
@@ -111,7 +127,9 @@ class EveryCommand(CliCase):
     def test_each_refuses_a_flag_that_it_does_not_have(self):
         for words in self.some():
             told = self.refused(*words, "--no-such-flag", status=2)
-            self.assertIn(f"see: softib {words[0]} --help", told, words)
+            self.assertEqual(told.splitlines(), [
+                f"softib: softib {' '.join(words)} has no option --no-such-flag; "
+                f"see: softib {' '.join(words)} --help"], words)
 
     def test_each_prints_json(self):
         all_of_them = self.commands()

@@ -18,7 +18,10 @@
 #include "app/cli/cli_tree.h"
 #include "app/cli/complete.h"
 #include "app/cli/json_text.h"
+#include "app/cli/late_build.h"
+#include "app/cli/stray_word.h"
 #include "app/fabric/term.h"
+#include "core/base/nearest.h"
 
 namespace softib::app {
 namespace {
@@ -29,21 +32,34 @@ constexpr char kFooter[] =
     "  softib exec h0 -- ibv_devinfo           run a program on a host\n"
     "  softib run --hosts 2 -- ./test.sh       a private fabric for one command\n"
     "  softib down                             end it\n"
+#ifndef SOFTIB_PLANNER
+    "sim, plan and trace are built when you use one of them for the first time.\n"
+#endif
     "Every command has --help. Manual: man softib\n";
 
 void print_help(const CLI::App& app, bool json) {
     fmt::print("{}", json ? json_text(to_json(describe_command(app))) : app.help());
 }
 
+std::vector<Subcommand> all_subcommands() {
+    std::vector<Subcommand> all;
+    for (const auto group : {fabric_subcommands(), operation_subcommands(), sharp_subcommands(),
+#ifdef SOFTIB_PLANNER
+                             simulation_subcommands(), planning_subcommands(), trace_subcommands(),
+#endif
+                             telemetry_subcommands()}) {
+        all.insert(all.end(), group.begin(), group.end());
+    }
+    return all;
+}
+
 /// Returns an error message for a command that this program does not have.
 std::string no_command(const std::string& name) {
-#ifndef SOFTIB_PLANNER
-    if (name == "sim" || name == "plan" || name == "trace") {
-        return fmt::format(
-            "this softib was built without '{}', as make demo builds it; run: make build", name);
-    }
-#endif
-    return fmt::format("no command '{}'; see: softib help", name);
+    std::vector<std::string_view> names{"help"};
+    std::ranges::transform(all_subcommands(), std::back_inserter(names), &Subcommand::name);
+    const auto near = nearest_name(name, names);
+    return fmt::format("no command '{}'{}; see: softib help", name,
+                       near ? fmt::format(" (did you mean {}?)", *near) : "");
 }
 
 int show_help(CLI::App& app, const std::string& about, bool json) {
@@ -76,33 +92,29 @@ std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
         parsed.command.assign(std::next(dashes), ours.end());
         ours.erase(dashes, ours.end());
     }
-    std::ranges::reverse(ours);  // CLI11 takes words from the back.
     return ours;
-}
-
-std::vector<Subcommand> all_subcommands() {
-    std::vector<Subcommand> all;
-    for (const auto group : {fabric_subcommands(), operation_subcommands(), sharp_subcommands(),
-#ifdef SOFTIB_PLANNER
-                             simulation_subcommands(), planning_subcommands(), trace_subcommands(),
-#endif
-                             telemetry_subcommands()}) {
-        all.insert(all.end(), group.begin(), group.end());
-    }
-    all.push_back({"help", add_help});
-    return all;
 }
 
 /// Returns the subcommand of that name; all subcommands if there is none, or if it is "help".
 std::vector<Subcommand> named_subcommands(std::string_view name) {
     std::vector<Subcommand> all = all_subcommands();
     const auto named = std::ranges::find(all, name, &Subcommand::name);
-    return named == all.end() || name == "help" ? all : std::vector<Subcommand>{*named};
+    if (named != all.end()) {
+        return {*named};
+    }
+    all.push_back({"help", add_help});
+    return all;
 }
 
 bool is_command(const std::string& name) {
     const std::vector<Subcommand> all = all_subcommands();
-    return std::ranges::find(all, name, &Subcommand::name) != all.end();
+    return name == "help" || std::ranges::find(all, name, &Subcommand::name) != all.end();
+}
+
+/// Returns the name of the innermost command that was given: "softib plan train".
+std::string given_command(const CLI::App& app) {
+    const auto given = app.get_subcommands();
+    return given.empty() ? full_name(app) : given_command(*given.front());
 }
 
 int run(int argc, char** argv) {
@@ -122,10 +134,19 @@ int run(int argc, char** argv) {
         return 0;
     }
     std::vector<std::string> args = split(argc, argv, parsed);
-    if (!args.empty() && !args.back().starts_with('-') && !is_command(args.back())) {
-        note(no_command(args.back()));
-        return 2;
+    if (!args.empty() && is_left_out(args.front())) {
+        return build_and_run(argv);
     }
+    if (!args.empty() && !args.front().starts_with('-') && !is_command(args.front())) {
+        return misuse(no_command(args.front()));
+    }
+    // A command that is not for people is not described.
+    if (const complete::Command known = describe_command(app); !known.commands.empty()) {
+        if (const std::string wrong = complete::find_stray_word(known, args); !wrong.empty()) {
+            return misuse(wrong);
+        }
+    }
+    std::ranges::reverse(args);  // CLI11 takes words from the back.
     try {
         app.parse(std::move(args));
         const auto given = std::ranges::find_if(
@@ -135,10 +156,7 @@ int run(int argc, char** argv) {
         if (error.get_exit_code() == 0) {
             return app.exit(error);
         }
-        const auto used = app.get_subcommands();
-        const std::string where = used.empty() ? "" : " " + used.front()->get_name();
-        note(fmt::format("{}; see: softib{} --help", error.what(), where));
-        return 2;
+        return misuse(fmt::format("{}; see: {} --help", error.what(), given_command(app)));
     }
 }
 

@@ -86,6 +86,8 @@ inline complete::Command describe_command(const CLI::App& app) {
     out.name = app.get_name();
     out.help = app.get_description();
     out.runs_program = app.get_prefix_command();
+    out.inherits = app.get_fallthrough();
+    out.needs_command = app.get_require_subcommand_min() > 0;
     for (const CLI::Option* const option : app.get_options({})) {
         if (option->get_positional()) {
             out.operands.push_back(describe_operand(*option));

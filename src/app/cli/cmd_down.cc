@@ -19,6 +19,11 @@ bool exists(const FabricRef& fabric) {
     return access((fabric.dir + "/" + kDescriptionName).c_str(), F_OK) == 0;
 }
 
+std::string not_up(const FabricRef& fabric) {
+    return fmt::format("no fabric '{}' is up{}; see what there is with: softib list", fabric.name,
+                       others_up());
+}
+
 /// Ends one fabric, and adds the result to `ended`. Returns the exit status.
 int take_down(const FabricRef& fabric, bool json, Json& ended) {
     const FabricTrouble known = look_at_daemon(fabric);
@@ -41,8 +46,7 @@ int take_down(const FabricRef& fabric, bool json, Json& ended) {
     } else if (exists(fabric)) {
         remove_fabric(fabric);
     } else {
-        return fail(fmt::format("no fabric '{}' is up{}; see what there is with: softib list",
-                                fabric.name, others_up()));
+        return fail(not_up(fabric));
     }
     ended.push_back({{"name", fabric.name}, {"was_up", was_up}});
     if (!json) {
@@ -90,6 +94,14 @@ int cmd_down(const DownOptions& options) {
         return fail(fabrics.error());
     }
     int status = 0;
+    for (const FabricRef& fabric : *fabrics) {  // All are known before one is ended.
+        if (!options.all && daemon_pid(fabric) == 0 && !exists(fabric)) {
+            status = fail(not_up(fabric));
+        }
+    }
+    if (status != 0) {
+        return status;
+    }
     Json ended = Json::array();
     for (const FabricRef& fabric : *fabrics) {
         status |= take_down(fabric, options.json, ended);

@@ -38,7 +38,9 @@ struct Command {
     std::vector<Option> options;
     std::vector<std::string> operands;  ///< In order; written as Option::operand.
     bool last_repeats = false;
-    bool runs_program = false;  ///< Another program's command line follows the operands, or "--".
+    bool runs_program = false;   ///< Another program's command line follows the operands, or "--".
+    bool inherits = false;       ///< Takes the options of the command above it, too.
+    bool needs_command = false;  ///< One of `commands` must follow.
     std::vector<Command> commands;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace softib {
@@ -34,9 +35,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string_view> nearest_name(std::string_view misspelt,
                                              std::span<const std::string_view> names) {
-    const auto distance = [&](std::string_view name) { return edit_distance(misspelt, name); };
+    const auto distance = [&](std::string_view name) {
+        return std::pair(edit_distance(misspelt, name), !name.starts_with(misspelt));
+    };
     const auto nearest = std::ranges::min_element(names, {}, distance);
-    if (nearest == names.end() || distance(*nearest) > kSuggestionDistanceMax) {
+    const std::size_t most =
+        std::clamp(misspelt.size() / 2, std::size_t{1}, kSuggestionDistanceMax);
+    if (nearest == names.end() || distance(*nearest).first > most) {
         return std::nullopt;
     }
     return *nearest;

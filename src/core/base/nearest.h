@@ -10,8 +10,9 @@
 
 namespace softib {
 
-/// Returns the name with the smallest edit distance to `misspelt`; std::nullopt if it differs in
-/// more than three letters (added, missing or replaced).
+/// Returns the name with the smallest edit distance to `misspelt`, one that begins with it before
+/// another; std::nullopt if more than three letters, or more than half of them, are added, missing
+/// or replaced.
 std::optional<std::string_view> nearest_name(std::string_view misspelt,
                                              std::span<const std::string_view> names);
 
