@@ -370,6 +370,42 @@ TEST(CollectiveModel, SharpOnAFabricWithoutItSaysWhatToDo) {
     EXPECT_EQ(timing.error(), "the cluster's switches do not aggregate: set sharp in its fabric");
 }
 
+/// All bytes enter a node that had none by its NICs.
+TEST(CollectiveModel, ABroadcastTakesNoLessThanItsBytesThroughTheNics) {
+    const Cluster cluster = nodes_of_eight(2);
+    const double gpus_us = static_cast<double>(kLarge) / (8 * cluster.nic_bytes_per_s()) * 1e6;
+    CollectiveOptions hosts;
+    hosts.stack = Stack::kHost;
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
+        const double us =
+            timing_of(*model_of(cluster), Op::kBroadcast, algorithm, kLarge).fabric_us;
+        EXPECT_GE(us, gpus_us) << to_string(algorithm);
+        EXPECT_LE(us, 1.1 * gpus_us) << to_string(algorithm);
+        EXPECT_GE(timing_of(*model_of(cluster, hosts), Op::kBroadcast, algorithm, kLarge).us,
+                  8 * gpus_us)
+            << to_string(algorithm);
+    }
+}
+
+TEST(CollectiveModel, AMessageStartsNoLaterWithinADomainThanBetweenTwo) {
+    for (const Op op : {Op::kSendRecv, Op::kAllToAll}) {
+        EXPECT_LE(timing_of(*model_of(nodes_of_eight(1)), op, Algorithm::kDirect, 8).us,
+                  timing_of(*model_of(nodes_of_eight(2)), op, Algorithm::kDirect, 8).us)
+            << to_string(op);
+    }
+}
+
+TEST(CollectiveModel, OneRankAndPartsOfDomainsAreRefused) {
+    CollectiveOptions hosts;
+    hosts.stack = Stack::kHost;
+    const auto alone = CollectiveModel::make(nodes_of_eight(1), hosts);
+    ASSERT_FALSE(alone);
+    EXPECT_TRUE(alone.error().starts_with("an operation needs two ranks")) << alone.error();
+    const auto cut = CollectiveModel::make(with_nodes(*find_preset("nvl72-xdr"), 20), {});
+    ASSERT_FALSE(cut);
+    EXPECT_TRUE(cut.error().ends_with("take 18 or 36 nodes")) << cut.error();
+}
+
 TEST(CollectiveModel, MoreDomainsThanThereAreAreRefused) {
     CollectiveOptions options;
     options.domains = 3;

@@ -301,6 +301,7 @@ Comparison compare_link_layer(const CompareRequest& request) {
             Variant variant = tapered(to_string(layer) + taper, request, down);
             variant.cluster.fabric.link_layer = layer;
             variant.cluster.fabric.adaptive = layer == LinkLayer::kInfiniBand;
+            variant.cluster.fabric.sharp &= layer == LinkLayer::kInfiniBand;
             variants.push_back(variant);
         }
     }
@@ -432,7 +433,8 @@ std::uint32_t least_nodes_that_feel_a_loss(const Cluster& cluster) {
     constexpr std::uint32_t kStep = 64;  // From here on, sizes are tried in larger steps.
     for (std::uint32_t nodes = cluster.nodes() + 1; nodes <= kNodesMost;
          nodes += nodes < cluster.nodes() + kStep ? 1 : kStep) {
-        if (feels_a_loss(with_nodes(cluster, nodes))) {
+        const Cluster larger = with_nodes(cluster, nodes);
+        if (!find_cut_domain(larger) && feels_a_loss(larger)) {
             return nodes;
         }
     }
@@ -466,6 +468,23 @@ std::optional<std::string> find_no_spine(const CompareRequest& request) {
         cluster.nodes(), cluster.name, how_to_feel_a_loss(cluster));
 }
 
+std::optional<std::string> find_no_sharp(const CompareRequest& request) {
+    const Cluster& cluster = request.cluster;
+    if (cluster.fabric.link_layer == LinkLayer::kRoce) {
+        return fmt::format("the switches of {} are Ethernet's, which do not aggregate: take a "
+                           "cluster with InfiniBand, as superpod-h100:2",
+                           cluster.name);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> find_no_pair(const CompareRequest& request) {
+    const Cluster& cluster = request.cluster;
+    return cluster.nodes() < 2 ? std::optional("a KV cache goes from one node to another: take "
+                                               "--nodes 2 or more")
+                               : find_cut_domain(cluster);
+}
+
 /// Returns the row of a transfer between two nodes of one NVLink domain: the same part on each GPU.
 ComparisonRow nvlink_row(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
@@ -485,8 +504,7 @@ void add_rails(Comparison& result, const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
     CollectiveOptions options;
     options.model = request.model;
-    const auto model = CollectiveModel::make(
-        with_nodes(cluster, std::max(2 * cluster.domain_nodes(), cluster.nodes())), options);
+    const auto model = CollectiveModel::make(cluster, options);
     if (!model) {
         result.rows.push_back({.name = cluster.name, .note = model.error()});
         return;
@@ -550,12 +568,13 @@ Comparison compare_kv_cache(const CompareRequest& request) {
         result.rows.push_back(nvlink_row(request));
     }
     if (domain > 1 && cluster.nodes() <= domain) {
-        result.notes.push_back(
-            fmt::format("all {} nodes of {} are in one NVLink domain: a transfer takes no NIC",
-                        cluster.nodes(), cluster.name));
-    } else {
-        add_rails(result, request);
+        result.notes.push_back(fmt::format(
+            "{} within the NVLink domain that has all {} nodes of {}: the transfer takes no NIC; no "
+            "published measurement validates it",
+            show_size(request.bytes), cluster.nodes(), cluster.name));
+        return result;
     }
+    add_rails(result, request);
     result.notes.push_back(fmt::format("{} by RDMA WRITEs, the same part on each rail of {}{}",
                                        show_size(request.bytes), cluster.name,
                                        domain > 1 ? ", between nodes of two NVLink domains" : ""));
@@ -577,9 +596,9 @@ std::expected<Comparison, std::string> compare(std::string_view what,
                               {"topology", compare_topology},
                               {"generation", compare_generation},
                               {"link-layer", compare_link_layer},
-                              {"sharp", compare_sharp},
+                              {"sharp", compare_sharp, find_no_sharp},
                               {"failed-spine", compare_failed_spine, find_no_spine},
-                              {"kv-cache", compare_kv_cache}};
+                              {"kv-cache", compare_kv_cache, find_no_pair}};
     std::vector<std::string_view> names;
     for (const Known& known : kAll) {
         if (known.name == what) {
@@ -587,6 +606,9 @@ std::expected<Comparison, std::string> compare(std::string_view what,
                 return std::unexpected(*std::move(why));
             }
             Comparison made = known.make(request);
+            if (std::ranges::all_of(made.rows, &std::vector<double>::empty, &ComparisonRow::values)) {
+                return std::unexpected(made.rows.front().note);
+            }
             if (what != "generation") {  // Its rows have PCIe that is fast enough.
                 std::ranges::copy(notes_of(request.cluster), std::back_inserter(made.notes));
             }

@@ -77,7 +77,7 @@ Result check_question(const TrainQuestion& question, TrainAsk ask,
             continue;
         }
         const std::string_view why = !key.serves(ask)      ? key.why
-                                     : key.idle != nullptr ? key.idle(question)
+                                     : key.idle != nullptr ? key.idle(question, ask)
                                                            : "";
         if (!why.empty()) {
             return std::unexpected(
@@ -134,9 +134,20 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     if (!cluster) {
         return std::unexpected(cluster.error());
     }
-    return ask == TrainAsk::kTrain
-               ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
-               : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    if (ask == TrainAsk::kSearch) {
+        return plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    }
+    plan::Job job = plan::job_to_time(*std::move(model), *std::move(cluster), question.wish);
+    for (const std::string_view key : {"zero", "no_overlap_dp"}) {
+        const bool given = std::ranges::find(question.given, key) != question.given.end();
+        if (given && job.mapping.replicas() == 1) {
+            return std::unexpected(
+                fmt::format("{} changes nothing here: all {} GPUs are one replica; leave it out, or "
+                            "take more gpus",
+                            key, job.mapping.gpus));
+        }
+    }
+    return job;
 }
 
 }  // namespace softib::spec
