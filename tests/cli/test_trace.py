@@ -164,6 +164,10 @@ class Trace(CliCase):
                       self.refused(*base, "--seed", "3", status=2))
         self.assertIn("--ranks changes nothing here",
                       self.refused(*base, "--ranks", "--json", status=2))
+        self.assertIn("--steps changes nothing here", self.refused(*base, "--steps", status=1))
+        for option in ("--nodes", "--per-node"):
+            self.assertIn(option, self.refused("trace", "run", str(trace), "--cluster",
+                                               "hgx-h200:8", option, "0", status=2))
 
     @staticmethod
     def without(words, name):

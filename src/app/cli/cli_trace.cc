@@ -33,7 +33,8 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
               "files of one job: GOAL, Chakra, SimAI or Kineto, or a folder of them");
     add_place(*sub, options.cluster);
     sub->add_option("--nodes", options.nodes, "take this many nodes of it (default: all)")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(CLI::PositiveNumber.description(""));
     only(sub->add_option("--model", options.model, "how messages move (default: flow)"),
          "flow|packet");
     sub->add_option("--placement", options.placement,
@@ -41,7 +42,8 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
         ->type_name("HOW");
     sub->add_option("--per-node", options.per_node,
                     "ranks that a node takes (default: one for each GPU)")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(CLI::PositiveNumber.description(""));
     sub->add_option("--seed", options.seed, "of random placements (default: 1)")->type_name("N");
     sub->add_option("--job", options.jobs, "one more job beside it, as FILE@PLACEMENT; repeatable")
         ->type_name("JOB")

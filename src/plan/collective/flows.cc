@@ -125,14 +125,15 @@ Flows fold_flows(const Layout& layout, std::uint64_t bytes, bool back) {
 
 Flows tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes) {
     Flows flows;
-    visit_trees(layout, channels, layout.domains(), [&](auto p, auto parent, auto nic, auto number) {
-        if (parent != p) {
-            const std::uint32_t low = layout.end(p, nic);
-            const std::uint32_t high = layout.end(parent, layout.nic_behind(nic));
-            flows.push_back({high, low, bytes / 2, number});
-            flows.push_back({low, high, bytes / 2, number});
-        }
-    });
+    visit_trees(layout, channels, layout.domains(),
+                [&](auto p, auto parent, auto nic, auto number) {
+                    if (parent != p) {
+                        const std::uint32_t low = layout.end(p, nic);
+                        const std::uint32_t high = layout.end(parent, layout.nic_behind(nic));
+                        flows.push_back({high, low, bytes / 2, number});
+                        flows.push_back({low, high, bytes / 2, number});
+                    }
+                });
     return flows;
 }
 
@@ -141,8 +142,8 @@ Flows tree_down_flows(const Layout& layout, std::uint32_t channels, std::uint64_
     const std::uint32_t others = layout.domains() - 1;
     visit_trees(layout, channels, others, [&](auto p, auto parent, auto nic, auto number) {
         const std::uint32_t from = parent == p ? 0 : parent + 1;
-        flows.push_back({layout.end(from, layout.nic_behind(nic)), layout.end(p + 1, nic),
-                         bytes / 2, number});
+        flows.push_back(
+            {layout.end(from, layout.nic_behind(nic)), layout.end(p + 1, nic), bytes / 2, number});
     });
     return flows;
 }

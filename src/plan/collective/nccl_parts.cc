@@ -131,8 +131,7 @@ Parts NcclParts::inside(Op op, const AlgorithmRow& row, Protocol protocol, doubl
     } else if (row.algorithm == Algorithm::kDirect) {
         // Messages go to their receivers at once: one hop.
         const nccl::Latencies& hops = nccl::kRingTuning.hops;
-        parts.software_us =
-            kDirectStartUs + (group_.comm.nvlink ? hops.nvlink : hops.pci).back();
+        parts.software_us = kDirectStartUs + (group_.comm.nvlink ? hops.nvlink : hops.pci).back();
     } else {
         parts.software_us =
             nccl::latency_us(group_.comm, Op::kAllGather, Algorithm::kRing, protocol, 1);

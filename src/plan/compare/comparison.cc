@@ -471,17 +471,19 @@ std::optional<std::string> find_no_spine(const CompareRequest& request) {
 std::optional<std::string> find_no_sharp(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
     if (cluster.fabric.link_layer == LinkLayer::kRoce) {
-        return fmt::format("the switches of {} are Ethernet's, which do not aggregate: take a "
-                           "cluster with InfiniBand, as superpod-h100:2",
-                           cluster.name);
+        return fmt::format(
+            "the switches of {} are Ethernet's, which do not aggregate: take a "
+            "cluster with InfiniBand, as superpod-h100:2",
+            cluster.name);
     }
     return std::nullopt;
 }
 
 std::optional<std::string> find_no_pair(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
-    return cluster.nodes() < 2 ? std::optional("a KV cache goes from one node to another: take "
-                                               "--nodes 2 or more")
+    return cluster.nodes() < 2 ? std::optional(
+                                     "a KV cache goes from one node to another: take "
+                                     "--nodes 2 or more")
                                : find_cut_domain(cluster);
 }
 
@@ -568,10 +570,11 @@ Comparison compare_kv_cache(const CompareRequest& request) {
         result.rows.push_back(nvlink_row(request));
     }
     if (domain > 1 && cluster.nodes() <= domain) {
-        result.notes.push_back(fmt::format(
-            "{} within the NVLink domain that has all {} nodes of {}: the transfer takes no NIC; no "
-            "published measurement validates it",
-            show_size(request.bytes), cluster.nodes(), cluster.name));
+        result.notes.push_back(
+            fmt::format("{} within the NVLink domain that has all {} nodes of {}: the transfer "
+                        "takes no NIC; no "
+                        "published measurement validates it",
+                        show_size(request.bytes), cluster.nodes(), cluster.name));
         return result;
     }
     add_rails(result, request);
@@ -606,7 +609,8 @@ std::expected<Comparison, std::string> compare(std::string_view what,
                 return std::unexpected(*std::move(why));
             }
             Comparison made = known.make(request);
-            if (std::ranges::all_of(made.rows, &std::vector<double>::empty, &ComparisonRow::values)) {
+            if (std::ranges::all_of(made.rows, &std::vector<double>::empty,
+                                    &ComparisonRow::values)) {
                 return std::unexpected(made.rows.front().note);
             }
             if (what != "generation") {  // Its rows have PCIe that is fast enough.

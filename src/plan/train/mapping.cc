@@ -177,7 +177,8 @@ std::optional<std::string> fault_of_batch(const Mapping& mapping) {
     const std::uint64_t passes = std::uint64_t{mapping.micro_batches()} * mapping.virtual_stages();
     if (passes > kPassesMost) {
         return fmt::format(
-            "batch {} gives {} micro-batches in each of {} stages, and at most {} passes are timed; "
+            "batch {} gives {} micro-batches in each of {} stages, and at most {} passes are "
+            "timed; "
             "use batch {} or less, or a larger micro-batch",
             mapping.batch, mapping.micro_batches(), mapping.virtual_stages(), kPassesMost,
             kPassesMost / mapping.virtual_stages() * share);

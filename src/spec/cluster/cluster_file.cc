@@ -216,12 +216,12 @@ class ClusterReader {
     /// Refuses a key of a fabric that changes nothing in a plan.
     Result check_fabric_key(const toml::key& key) {
         if (key == "hosts" || key == "hcas") {
-            return refuse(key.source(), fmt::format("write '{}' above all sections, for '{}' here",
-                                                    key == "hosts" ? "nodes" : "nics_per_node",
-                                                    key.str()));
+            return refuse(key.source(),
+                          fmt::format("write '{}' above all sections, for '{}' here",
+                                      key == "hosts" ? "nodes" : "nics_per_node", key.str()));
         }
-        std::vector<std::string_view> names{"adaptive", "cable_m", "engine",
-                                            "link_layer", "mtu", "sharp"};
+        std::vector<std::string_view> names{"adaptive",   "cable_m", "engine",
+                                            "link_layer", "mtu",     "sharp"};
         for (const KeyRule& rule : shape_keys()) {
             const std::string_view name = rule.key.name;
             if (name != "hosts" && !name.ends_with("_pattern") && name != "hcas") {

@@ -83,13 +83,10 @@ TEST(ClusterFile, KeysOfAFabricThatChangeNothingInAPlanAreRefused) {
     std::size_t refused = 0;
     for (const KeyRule& rule : key_rules()) {
         const std::string key(rule.key.name);
-        const bool shape =
-            std::ranges::any_of(shape_keys(), [&](const KeyRule& each) {
-                return each.key.name == rule.key.name;
-            });
-        const bool acts =
-            key == "engine" || key == "link_layer" ||
-            (shape && key != "hosts" && key != "hcas" && !key.ends_with("_pattern"));
+        const bool shape = std::ranges::any_of(
+            shape_keys(), [&](const KeyRule& each) { return each.key.name == rule.key.name; });
+        const bool acts = key == "engine" || key == "link_layer" ||
+                          (shape && key != "hosts" && key != "hcas" && !key.ends_with("_pattern"));
         const std::string said = refusal("[fabric]\n" + key + " = 1\n");
         const bool no_effect = said.contains("'" + key + "' changes nothing in a plan; what does");
         if (key == "hosts" || key == "hcas") {
@@ -116,7 +113,10 @@ TEST(ClusterFile, ThePowerOfAGpuReplacesThatOfThePresetsNode) {
     ASSERT_TRUE(cluster) << cluster.error();
     EXPECT_EQ(cluster->node_power_w, 0);
     EXPECT_EQ(parse_cluster("base = \"superpod-h100:1\"\nnode_power_w = 9000\n"
-                            "[gpu_rates]\npower_w = 300\n", "lab.toml")->node_power_w, 9000);
+                            "[gpu_rates]\npower_w = 300\n",
+                            "lab.toml")
+                  ->node_power_w,
+              9000);
 }
 
 TEST(ClusterFile, AFolderIsNoFile) {

@@ -15,9 +15,8 @@ std::expected<std::string, std::string> read_text(const std::string& file) {
     std::error_code none;
     std::ifstream in(file, std::ios::binary);
     if (!in || std::filesystem::is_directory(file, none)) {
-        return std::unexpected(
-            fmt::format("cannot read {}: {}", file,
-                        std::generic_category().message(in ? EISDIR : errno)));
+        return std::unexpected(fmt::format("cannot read {}: {}", file,
+                                           std::generic_category().message(in ? EISDIR : errno)));
     }
     return std::string{std::istreambuf_iterator<char>(in), {}};
 }

@@ -141,10 +141,10 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     for (const std::string_view key : {"zero", "no_overlap_dp"}) {
         const bool given = std::ranges::find(question.given, key) != question.given.end();
         if (given && job.mapping.replicas() == 1) {
-            return std::unexpected(
-                fmt::format("{} changes nothing here: all {} GPUs are one replica; leave it out, or "
-                            "take more gpus",
-                            key, job.mapping.gpus));
+            return std::unexpected(fmt::format(
+                "{} changes nothing here: all {} GPUs are one replica; leave it out, or "
+                "take more gpus",
+                key, job.mapping.gpus));
         }
     }
     return job;

@@ -45,12 +45,12 @@ TEST(TrainQuestion, ErrorsNameTheKeyAndItsPlace) {
 }
 
 TEST(TrainQuestion, AKeyThatChangesNothingIsRefused) {
-    for (const char* idle : {"seed = 2\n", "placement = \"random\"\nnetwork = \"analytic\"\n",
-                             "rails_crossed = true\nnetwork = \"analytic\"\n",
-                             "export_layers = 4\n", "top = 3\n", "threads = 2\n",
-                             "uneven = true\n", "no_overlap_pp = true\npp = 1\n",
-                             "rank_order = \"tp-cp-pp-dp\"\n", "tp_overlap = \"all\"\n",
-                             "no_sequence_parallel = true\n", "overlap_ep = true\n"}) {
+    for (const char* idle :
+         {"seed = 2\n", "placement = \"random\"\nnetwork = \"analytic\"\n",
+          "rails_crossed = true\nnetwork = \"analytic\"\n", "export_layers = 4\n", "top = 3\n",
+          "threads = 2\n", "uneven = true\n", "no_overlap_pp = true\npp = 1\n",
+          "rank_order = \"tp-cp-pp-dp\"\n", "tp_overlap = \"all\"\n",
+          "no_sequence_parallel = true\n", "overlap_ep = true\n"}) {
         const auto question = read(idle);
         ASSERT_FALSE(question.has_value()) << idle;
         EXPECT_TRUE(question.error().contains("changes nothing here: ")) << question.error();

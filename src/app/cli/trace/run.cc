@@ -59,10 +59,19 @@ std::optional<std::string> find_idle(const TraceRunOptions& options) {
     return std::nullopt;
 }
 
+bool has_collectives(const Job& job) {
+    return std::ranges::any_of(job.programs, [](const plan::trace::Program& program) {
+        return std::ranges::any_of(program.operations(), [](const plan::trace::Operation& each) {
+            return each.kind == plan::trace::Kind::kCollective;
+        });
+    });
+}
+
 std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOptions& options,
                                                               const plan::Cluster& cluster) {
     std::vector<PlacedJob> jobs;
     std::vector<bool> taken;
+    bool collectives = false;
     for (const Wish& wish : wishes_of(options)) {
         auto placement = plan::trace::parse_placement(wish.placement);
         if (!placement) {
@@ -78,6 +87,7 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
         if (!gpus) {
             return std::unexpected(fmt::format("{}: {}", job->name, gpus.error()));
         }
+        collectives = collectives || has_collectives(*job);
         if (options.steps) {
             auto expanded = plan::trace::expand(*job, cluster, *gpus);
             if (!expanded) {
@@ -87,6 +97,10 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
             job = *std::move(expanded);
         }
         jobs.push_back({*std::move(job), *std::move(gpus)});
+    }
+    if (options.steps && !collectives) {
+        return std::unexpected(
+            "--steps changes nothing here: no job has a collective operation; leave it out");
     }
     return jobs;
 }
