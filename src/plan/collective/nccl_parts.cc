@@ -179,7 +179,8 @@ double tree_channels(const NcclGroup& group, Algorithm algorithm) {
 
 Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol protocol,
                std::uint64_t bytes) {
-    Parts parts;
+    // The bytes of a channel are halved between two trees.
+    Parts parts{.flow_bytes_per_s = kChannelBytesPerS / 2};
     const double wire = wire_bytes(protocol);
     if (op == Op::kBroadcast) {
         parts.software_us = nccl::hop_us(protocol) * tree_down_depth(group.layout.domains());
