@@ -468,6 +468,12 @@ std::optional<std::string> find_no_spine(const CompareRequest& request) {
         cluster.nodes(), cluster.name, how_to_feel_a_loss(cluster));
 }
 
+/// Returns why leaf switches of the cluster cannot have fewer cables up; std::nullopt if they can.
+std::optional<std::string> find_no_taper(const CompareRequest& request) {
+    const auto fabric = topo::generate(with_taper(request.cluster, 2).fabric.spec);
+    return fabric ? std::nullopt : std::optional(fabric.error().message);
+}
+
 std::optional<std::string> find_no_sharp(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
     if (cluster.fabric.link_layer == LinkLayer::kRoce) {
@@ -595,7 +601,7 @@ std::expected<Comparison, std::string> compare(std::string_view what,
         /// Returns why the rows could not differ; nullptr: they can.
         std::optional<std::string> (*refuse)(const CompareRequest&) = nullptr;
     };
-    constexpr Known kAll[] = {{"oversubscription", compare_oversubscription},
+    constexpr Known kAll[] = {{"oversubscription", compare_oversubscription, find_no_taper},
                               {"topology", compare_topology},
                               {"generation", compare_generation},
                               {"link-layer", compare_link_layer},

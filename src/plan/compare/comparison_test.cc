@@ -213,6 +213,11 @@ TEST(Comparison, WithoutAnyValueThereIsAnErrorAndNoTable) {
     const auto pair = compare("kv-cache", request);
     ASSERT_FALSE(pair.has_value());
     EXPECT_TRUE(pair.error().ends_with("take --nodes 2 or more")) << pair.error();
+    request.cluster.fabric.spec.shape = topo::Shape::kTorus;
+    request.cluster.fabric.spec.radix = 0;
+    const auto torus = compare("oversubscription", request);
+    ASSERT_FALSE(torus.has_value());
+    EXPECT_TRUE(torus.error().starts_with("oversubscription belongs to")) << torus.error();
     request.cluster = *find_preset("meta-roce-24k:1");
     const auto ethernet = compare("sharp", request);
     ASSERT_FALSE(ethernet.has_value());

@@ -59,14 +59,6 @@ std::optional<std::string> find_idle(const TraceRunOptions& options) {
     return std::nullopt;
 }
 
-bool has_collectives(const Job& job) {
-    return std::ranges::any_of(job.programs, [](const plan::trace::Program& program) {
-        return std::ranges::any_of(program.operations(), [](const plan::trace::Operation& each) {
-            return each.kind == plan::trace::Kind::kCollective;
-        });
-    });
-}
-
 std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOptions& options,
                                                               const plan::Cluster& cluster) {
     std::vector<PlacedJob> jobs;
@@ -87,7 +79,7 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
         if (!gpus) {
             return std::unexpected(fmt::format("{}: {}", job->name, gpus.error()));
         }
-        collectives = collectives || has_collectives(*job);
+        collectives = collectives || trace::has_collectives(*job);
         if (options.steps) {
             auto expanded = plan::trace::expand(*job, cluster, *gpus);
             if (!expanded) {
