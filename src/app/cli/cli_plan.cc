@@ -15,6 +15,8 @@
 namespace softib::app {
 namespace {
 
+constexpr int kNodesMost = 1'000'000;
+
 void add_cluster_operand(CLI::App& app, std::string& cluster) {
     app.add_option("cluster", cluster,
                    "a preset (softib plan presets), with a size as NAME:N, or a "
@@ -29,7 +31,7 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
         ->type_name("CLUSTER");
     app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")
         ->type_name("N")
-        ->check(CLI::PositiveNumber.description(""));
+        ->check(CLI::Range(1, kNodesMost).description(""));
 }
 
 /// Returns the names of the options that the command line gives.
@@ -63,7 +65,7 @@ Command add_show(CLI::App& plan, PlanClusterOptions& options) {
     add_cluster_operand(*sub, options.cluster);
     sub->add_option("--nodes", options.nodes, "take this many nodes of it")
         ->type_name("N")
-        ->check(CLI::PositiveNumber.description(""));
+        ->check(CLI::Range(1, kNodesMost).description(""));
     sub->add_option("--prices", options.prices, "price ranges (TOML)")->type_name("FILE");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_plan_show(options); }};

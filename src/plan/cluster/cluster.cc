@@ -139,9 +139,9 @@ std::optional<std::string> find_cut_domain(const Cluster& cluster) {
         return std::nullopt;
     }
     return fmt::format(
-        "{} nodes of {} are {} whole NVLink domains of {} nodes and a part of one, and all domains "
-        "of an operation are alike: take {} or {} nodes",
-        nodes, cluster.name, nodes / each, each, nodes / each * each, (nodes / each + 1) * each);
+        "{} nodes of {} leave its last NVLink domain of {} incomplete, and all domains of an "
+        "operation are alike: take {} or {} nodes",
+        nodes, cluster.name, each, nodes / each * each, (nodes / each + 1) * each);
 }
 
 }  // namespace softib::plan
