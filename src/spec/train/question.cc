@@ -63,6 +63,32 @@ Result take_key(TrainQuestion& question, const toml::key& name, const toml::node
     return {};
 }
 
+/// Returns that a key was given which changes nothing with this model, or on so many GPUs.
+std::optional<std::string> find_idle_key(const TrainQuestion& question, const plan::Job& job,
+                                         TrainAsk ask) {
+    const bool train = ask == TrainAsk::kTrain;
+    const std::uint32_t stages = job.mapping.virtual_stages();
+    const bool one_replica = train && job.mapping.replicas() == 1;
+    const struct {
+        std::string_view key;
+        bool idle;
+        std::string why;
+    } rules[] = {
+        {"zero", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"no_overlap_dp", one_replica,
+         fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"uneven", train && job.model.layers % stages == 0,
+         fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
+        {"overlap_ep", job.model.experts == 0, job.model.name + " has no experts"},
+    };
+    for (const auto& [key, idle, why] : rules) {
+        if (idle && std::ranges::find(question.given, key) != question.given.end()) {
+            return fmt::format("{} changes nothing here: {}; leave it out", key, why);
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::string& value) {
@@ -134,18 +160,12 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     if (!cluster) {
         return std::unexpected(cluster.error());
     }
-    if (ask == TrainAsk::kSearch) {
-        return plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
-    }
-    plan::Job job = plan::job_to_time(*std::move(model), *std::move(cluster), question.wish);
-    for (const std::string_view key : {"zero", "no_overlap_dp"}) {
-        const bool given = std::ranges::find(question.given, key) != question.given.end();
-        if (given && job.mapping.replicas() == 1) {
-            return std::unexpected(fmt::format(
-                "{} changes nothing here: all {} GPUs are one replica; leave it out, or "
-                "take more gpus",
-                key, job.mapping.gpus));
-        }
+    plan::Job job =
+        ask == TrainAsk::kTrain
+            ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
+            : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    if (const auto idle = find_idle_key(question, job, ask)) {
+        return std::unexpected(*idle);
     }
     return job;
 }

@@ -66,12 +66,27 @@ TEST(TrainQuestion, AKeyThatChangesNothingIsRefused) {
               "out");
 }
 
-TEST(TrainQuestion, WhatReplicasDivideNeedsTwoOfThem) {
-    const auto question = read("gpus = 8\ntp = 8\nzero = 3\n");
-    ASSERT_TRUE(question.has_value()) << question.error();
-    const auto job = job_of(*question, TrainAsk::kTrain);
-    ASSERT_FALSE(job.has_value());
-    EXPECT_TRUE(job.error().starts_with("zero changes nothing here: all 8 GPUs")) << job.error();
+TEST(TrainQuestion, AKeyThatChangesNothingWithThisModelOnTheseGpusIsRefused) {
+    const struct {
+        const char* keys;
+        const char* said;
+        TrainAsk ask = TrainAsk::kTrain;
+    } cases[] = {
+        {"gpus = 8\ntp = 8\nzero = 3\n", "zero changes nothing here: all 8 GPUs are one replica"},
+        {"gpus = 8\npp = 8\nno_overlap_dp = true\n",
+         "no_overlap_dp changes nothing here: all 8 GPUs are one replica"},
+        {"pp = 4\nuneven = true\n", "uneven changes nothing here: the 32 layers divide among 4"},
+        {"overlap_ep = true\n", "overlap_ep changes nothing here: llama3.1-8b has no experts",
+         TrainAsk::kSearch},
+    };
+    for (const auto& [keys, said, ask] : cases) {
+        const auto question = read(keys, ask);
+        ASSERT_TRUE(question.has_value()) << question.error();
+        const auto job = job_of(*question, ask);
+        ASSERT_FALSE(job.has_value()) << keys;
+        EXPECT_TRUE(job.error().starts_with(said)) << job.error();
+    }
+    EXPECT_TRUE(job_of(*read("pp = 3\nuneven = true\nzero = 0\n"), TrainAsk::kTrain).has_value());
 }
 
 TEST(TrainQuestion, EveryKeyServesSomeQuestionOrSaysWhyNot) {
