@@ -63,7 +63,7 @@ Result take_key(TrainQuestion& question, const toml::key& name, const toml::node
     return {};
 }
 
-/// Returns that a key was given which changes nothing with this model, or on so many GPUs.
+/// Returns that a key was given which changes nothing with the model or on the GPUs of the job.
 std::optional<std::string> find_idle_key(const TrainQuestion& question, const plan::Job& job,
                                          TrainAsk ask) {
     const bool train = ask == TrainAsk::kTrain;
