@@ -29,7 +29,9 @@ constexpr std::array kSizes{Unit{"", 1},
                             Unit{"M", 1048576},
                             Unit{"MiB", 1048576},
                             Unit{"G", 1073741824},
-                            Unit{"GiB", 1073741824}};
+                            Unit{"GiB", 1073741824},
+                            Unit{"T", 1099511627776},
+                            Unit{"TiB", 1099511627776}};
 constexpr std::array kTimes{Unit{"ps", 1},   Unit{"ns", 1e3}, Unit{"us", 1e6},
                             Unit{"µs", 1e6}, Unit{"ms", 1e9}, Unit{"s", 1e12}};
 constexpr std::array kRates{Unit{"b/s", 1},    Unit{"kb/s", 1e3},  Unit{"Mb/s", 1e6},

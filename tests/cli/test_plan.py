@@ -118,6 +118,22 @@ class Plan(CliCase):
         self.assertEqual(said["rows"][0]["algorithm"], "nvls-tree")
         self.assertIn("CollNet cannot start, and NCCL goes on without it", said["notes"][0])
 
+    def test_numbers_that_cannot_act_are_refused(self):
+        of = ("plan", "collective", "--cluster", "hgx-h200:2")
+        for words in (("--channels", "0"), ("--channels", "100000000"), ("--nodes", "0"),
+                      ("--sizes", "0"), ("--sizes", "0:8")):
+            with self.subTest(words):
+                self.assertIn(words[0], self.refused(*of, *words, status=2))
+        self.assertIn("an operation needs two ranks",
+                      self.refused("plan", "collective", "--cluster", "hgx-h200:1", "--stack",
+                                   "mpi", "--algorithms", "ring", status=1))
+        self.assertIn("take 18 or 36 nodes",
+                      self.refused("plan", "collective", "--cluster", "nvl72-xdr", "--nodes", "20",
+                                   status=1))
+        self.assertIn("at most 4194304 passes are timed; use batch 8388608 or less",
+                      self.refused("plan", "train", "--model", "llama3.1-8b", "--cluster",
+                                   "hgx-h200:2", "--tp", "8", "--batch", "100000000", status=1))
+
     def test_errors_name_the_remedy(self):
         for arguments, status, message in (
                 (("plan", "show", "superpod-h10"), 1,

@@ -40,6 +40,12 @@ DEFAULTS = {"--stack": "nccl"}
 COMPARISONS = ("oversubscription", "topology", "generation", "link-layer", "sharp", "failed-spine",
                "kv-cache")
 SMALL = ("--cluster", "hgx-h200:4", "--size", "1MB")
+# Leaves of four nodes, so that traffic of six crosses the switches above.
+SPINES = """base = "{base}"
+nodes = 6
+[fabric]
+radix = 8
+"""
 COMPARE_VALUES = {
     "--cluster": ["hgx-b200:2"], "--nodes": ["3", "8"], "--size": ["2MB"],
     "--prices": ["{prices}"], "--model": ["packet"], "--json": None, "--html": ["{file}"],
@@ -111,9 +117,18 @@ class PlanOptions(CliCase):
         self.assertEqual(self.check(kinds, names, COLLECTIVE_VALUES), len(kinds) * len(names))
 
     def test_every_option_of_a_comparison_acts_or_is_refused(self):
-        kinds = {name: ("plan", "compare", name, *SMALL) for name in COMPARISONS}
+        kinds = {name: ("plan", "compare", name, *SMALL) for name in COMPARISONS
+                 if name != "failed-spine"}
         names = self.options_of("plan", "compare")
         self.assertEqual(self.check(kinds, names, COMPARE_VALUES), len(kinds) * len(names))
+        spines = [str(pathlib.Path(self.scratch, base + ".toml"))
+                  for base in ("hgx-h200", "hgx-b200")]
+        for path in spines:
+            pathlib.Path(path).write_text(SPINES.format(base=pathlib.Path(path).stem))
+        failed = {"failed-spine": ("plan", "compare", "failed-spine", "--cluster", spines[0],
+                                   "--size", "1MB")}
+        values = {**COMPARE_VALUES, "--cluster": [spines[1]]}
+        self.assertEqual(self.check(failed, names, values), len(names))
 
     def test_what_is_refused_says_what_would_act(self):
         for words, message in (

@@ -164,6 +164,10 @@ class Trace(CliCase):
                       self.refused(*base, "--seed", "3", status=2))
         self.assertIn("--ranks changes nothing here",
                       self.refused(*base, "--ranks", "--json", status=2))
+        self.assertIn("--steps changes nothing here", self.refused(*base, "--steps", status=1))
+        for option in ("--nodes", "--per-node"):
+            self.assertIn(option, self.refused("trace", "run", str(trace), "--cluster",
+                                               "hgx-h200:8", option, "0", status=2))
 
     @staticmethod
     def without(words, name):
@@ -195,6 +199,8 @@ class Trace(CliCase):
         self.assertEqual(sorted(told["written"]), sorted(str(file) for file in self.out.iterdir()))
         said = self.json("trace", "show", str(self.out))
         self.assertEqual(said["collectives"]["all-to-all"]["count"], 8)
+        self.assertIn("--cluster changes nothing here", self.refused(
+            "trace", "convert", HALO, str(self.out / "h.goal"), *SMALL, status=1))
         large = self.out / "large.goal"
         told = self.json("trace", "scale", "--ranks", "64", HALO, str(large))
         self.assertEqual((told["ranks"], told["written"]), (64, [str(large)]))

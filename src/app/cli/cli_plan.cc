@@ -15,6 +15,8 @@
 namespace softib::app {
 namespace {
 
+constexpr int kNodesMost = 1'000'000;
+
 void add_cluster_operand(CLI::App& app, std::string& cluster) {
     app.add_option("cluster", cluster,
                    "a preset (softib plan presets), with a size as NAME:N, or a "
@@ -27,7 +29,9 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
     app.add_option("--cluster", cluster,
                    "a preset (softib plan presets), with a size as NAME:N, or a file (TOML)")
         ->type_name("CLUSTER");
-    app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")->type_name("N");
+    app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")
+        ->type_name("N")
+        ->check(CLI::Range(1, kNodesMost).description(""));
 }
 
 /// Returns the names of the options that the command line gives.
@@ -59,7 +63,9 @@ Command add_show(CLI::App& plan, PlanClusterOptions& options) {
     CLI::App* const sub = plan.add_subcommand(
         "show", "Show what a cluster is made of: switches, cables, LIDs, power, cost");
     add_cluster_operand(*sub, options.cluster);
-    sub->add_option("--nodes", options.nodes, "take this many nodes of it")->type_name("N");
+    sub->add_option("--nodes", options.nodes, "take this many nodes of it")
+        ->type_name("N")
+        ->check(CLI::Range(1, kNodesMost).description(""));
     sub->add_option("--prices", options.prices, "price ranges (TOML)")->type_name("FILE");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_plan_show(options); }};
@@ -87,8 +93,10 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
          "LL|LL128|Simple");
     sub->add_flag("--collnet", options.collnet,
                   "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
+    constexpr int kChannelsMost = 1024;
     sub->add_option("--channels", options.channels, "between nodes (default: two for each NIC)")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(CLI::Range(1, kChannelsMost).description(""));
     only(sub->add_option("--order", options.order, "of nodes (default: topology)"),
          "topology|random");
     sub->add_flag("--rails-crossed", options.rails_crossed,

@@ -16,6 +16,8 @@ void add_files(CLI::App& app, std::vector<std::string>& files, const char* help)
     app.add_option("files", files, help)->type_name("FILE");
 }
 
+constexpr int kPlacesMost = 1'000'000;
+
 void add_groups(CLI::App& app, std::string& groups) {
     app.add_option("--groups", groups, "ranks of Chakra's process groups, as {\"name\": [ranks]}")
         ->type_name("FILE");
@@ -33,7 +35,8 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
               "files of one job: GOAL, Chakra, SimAI or Kineto, or a folder of them");
     add_place(*sub, options.cluster);
     sub->add_option("--nodes", options.nodes, "take this many nodes of it (default: all)")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(CLI::Range(1, kPlacesMost).description(""));
     only(sub->add_option("--model", options.model, "how messages move (default: flow)"),
          "flow|packet");
     sub->add_option("--placement", options.placement,
@@ -41,7 +44,8 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
         ->type_name("HOW");
     sub->add_option("--per-node", options.per_node,
                     "ranks that a node takes (default: one for each GPU)")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(CLI::Range(1, kPlacesMost).description(""));
     sub->add_option("--seed", options.seed, "of random placements (default: 1)")->type_name("N");
     sub->add_option("--job", options.jobs, "one more job beside it, as FILE@PLACEMENT; repeatable")
         ->type_name("JOB")

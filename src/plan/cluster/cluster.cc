@@ -126,7 +126,22 @@ std::optional<std::string> find_fault(const Cluster& cluster) {
             "nvlink domain_gpus {} must divide the {} GPUs of a node or be a multiple of them",
             domain, node);
     }
+    if (cluster.fabric.link_layer == LinkLayer::kRoce && cluster.fabric.sharp) {
+        return "Ethernet switches do not aggregate: leave out sharp, or take link_layer infiniband";
+    }
     return std::nullopt;
+}
+
+std::optional<std::string> find_cut_domain(const Cluster& cluster) {
+    const std::uint32_t each = cluster.domain_nodes();
+    const std::uint32_t nodes = cluster.nodes();
+    if (nodes <= each || nodes % each == 0) {
+        return std::nullopt;
+    }
+    return fmt::format(
+        "{} nodes of {} leave its last NVLink domain of {} incomplete, and all domains of an "
+        "operation are alike: take {} or {} nodes",
+        nodes, cluster.name, each, nodes / each * each, (nodes / each + 1) * each);
 }
 
 }  // namespace softib::plan

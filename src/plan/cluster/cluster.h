@@ -116,9 +116,12 @@ double wire_efficiency(LinkLayer layer, std::uint16_t mtu);
 /// Returns the cluster with `nodes` nodes and a fabric of that size.
 Cluster with_nodes(Cluster cluster, std::uint32_t nodes);
 
-/// Returns what is wrong with a cluster: a number that is 0, or an NVLink domain that is neither a
-/// part nor a multiple of a node; std::nullopt if nothing is.
+/// Returns what is wrong with a cluster: a number that is 0, an NVLink domain that is neither a
+/// part nor a multiple of a node, or SHARP on Ethernet; std::nullopt if nothing is.
 std::optional<std::string> find_fault(const Cluster& cluster);
+/// Returns why an operation cannot take all nodes, if the last NVLink domain has only some of its
+/// own; std::nullopt if all domains are alike.
+std::optional<std::string> find_cut_domain(const Cluster& cluster);
 
 /// Returns sentences about what limits a cluster and may surprise its author, with the key of a
 /// cluster's file that changes it: PCIe that is slower than the link of its NIC.

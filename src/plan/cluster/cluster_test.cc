@@ -104,6 +104,25 @@ TEST(Cluster, PcieThatIsSlowerThanTheLinkIsNamedWithItsKey) {
     EXPECT_TRUE(notes_of(cluster).empty());
 }
 
+TEST(Cluster, NodesThatCutAnNvlinkDomainAreNamedWithTheNearest) {
+    const Cluster rack = *find_preset("nvl72-xdr:4");
+    for (const std::uint32_t nodes : {1U, 17U, 18U, 36U, 72U}) {
+        EXPECT_EQ(find_cut_domain(with_nodes(rack, nodes)), std::nullopt) << nodes;
+    }
+    const auto cut = find_cut_domain(with_nodes(rack, 20));
+    ASSERT_TRUE(cut);
+    EXPECT_TRUE(cut->ends_with("take 18 or 36 nodes")) << *cut;
+}
+
+TEST(Cluster, EthernetSwitchesDoNotAggregate) {
+    Cluster cluster = *find_preset("hgx-h200:2");
+    cluster.fabric.link_layer = LinkLayer::kRoce;
+    ASSERT_TRUE(find_fault(cluster));
+    EXPECT_TRUE(find_fault(cluster)->starts_with("Ethernet switches do not aggregate"));
+    cluster.fabric.sharp = false;
+    EXPECT_EQ(find_fault(cluster), std::nullopt);
+}
+
 TEST(Prices, ANodeCostsItsGpus) {
     const auto nodes_usd = [](const char* preset, const Prices& prices) {
         const Cluster cluster = *find_preset(preset);

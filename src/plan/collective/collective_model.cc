@@ -49,6 +49,14 @@ std::expected<std::unique_ptr<CollectiveModel>, std::string> CollectiveModel::ma
             used.fabric.spec.shape = topo::Shape::kFatTree;
         }
     }
+    if (const auto cut = find_cut_domain(used)) {
+        return std::unexpected(*cut);
+    }
+    if (used.gpus() < 2) {
+        return std::unexpected(fmt::format(
+            "an operation needs two ranks, and {} has one {}: take more nodes", used.name,
+            options.stack == Stack::kHost ? "node with a rank each" : "GPU"));
+    }
     const std::uint32_t domains = used.gpus() / used.domain_gpus();
     if (options.domains == 0) {
         options.domains = domains;

@@ -192,7 +192,8 @@ struct Case {
     bool collnet;
 };
 
-/// Returns every preset with few and more nodes, with and without CollNet where switches aggregate.
+/// Returns every preset with few and more nodes, with and without CollNet where switches aggregate,
+/// and clusters for which the choice was wrong at small sizes, or none.
 std::vector<Case> all_cases() {
     std::vector<Case> cases;
     for (const Preset& preset : presets()) {
@@ -207,6 +208,9 @@ std::vector<Case> all_cases() {
                 }
             }
         }
+    }
+    for (const char* const whole : {"ebay-h100", "h800-2048:32", "nvl72-xdr:20"}) {
+        cases.push_back({whole, *find_preset(whole), false});
     }
     return cases;
 }
@@ -250,6 +254,16 @@ TEST(CollectiveModel, WhatNcclChoosesIsNeverFarFromTheBestAndNeverFasterForMoreB
     EXPECT_GT(checked, 5000U);
 }
 
+/// The sum of NCCL's latencies: 6.8, 14 hops inside a node of 0.6, and 10 between nodes of 5.
+TEST(CollectiveModel, ASmallAllReduceOfManyNodesTakesATreeByLl) {
+    const auto model = model_of(*find_preset("ebay-h100"));
+    const nccl::Choice choice = model->choose(Op::kAllReduce, 8);
+    EXPECT_EQ(choice.algorithm, Algorithm::kTree);
+    EXPECT_EQ(choice.protocol, Protocol::kLl);
+    EXPECT_NEAR(timing_of(*model, Op::kAllReduce, choice.algorithm, 8, choice.protocol).us,
+                6.8 + 14 * 0.6 + 10 * 5, 1);
+}
+
 TEST(CollectiveModel, NvlsAcrossDomainsNeedsSwitchesThatAggregate) {
     Cluster cluster = nodes_of_eight(4);
     const auto with = model_of(cluster, {.collnet = true});
@@ -289,6 +303,24 @@ TEST(CollectiveModel, TwoNodesWithOneNicEachAreAsFastByATreeAsByARing) {
     const Timing tree = timing_of(*model, Op::kAllReduce, Algorithm::kTree, kLarge);
     EXPECT_NEAR(tree.busbw, ring.busbw, 0.01 * ring.busbw);
     EXPECT_NEAR(timing_of(*model, Op::kAllReduce, Algorithm::kTree, 32 << 20, {}).busbw, 41.3, 4.1);
+}
+
+/// A tree's channel copies no faster than a ring's, where no GPU of a node passes data on.
+TEST(CollectiveModel, OneChannelOfATreeIsBoundByItsCopies) {
+    Cluster cluster = nodes_of_eight(2);
+    cluster.gpus_per_node = 1;
+    cluster.nvlink = {.domain_gpus = 1};
+    cluster.fabric.spec.hcas_per_host = 1;
+    cluster.fabric.spec.shape = topo::Shape::kFatTree;
+    CollectiveOptions one;
+    one.channels = 1;
+    for (const Op op : {Op::kAllReduce, Op::kBroadcast}) {
+        const double alone =
+            timing_of(*model_of(cluster, one), op, Algorithm::kTree, kLarge).fabric_us;
+        EXPECT_NEAR(alone, static_cast<double>(kLarge) / kChannelBytesPerS * 1e6, 0.01 * alone);
+        EXPECT_LT(timing_of(*model_of(cluster), op, Algorithm::kTree, kLarge).fabric_us,
+                  0.95 * alone);
+    }
 }
 
 /// NCCL's limit of a tree's channel on two nodes of Hopper, for two channels that run: 41.4 GB/s of
@@ -368,6 +400,42 @@ TEST(CollectiveModel, SharpOnAFabricWithoutItSaysWhatToDo) {
     const auto timing = model_of(cluster)->time(Op::kAllReduce, Algorithm::kSharp, 8);
     ASSERT_FALSE(timing);
     EXPECT_EQ(timing.error(), "the cluster's switches do not aggregate: set sharp in its fabric");
+}
+
+/// All bytes enter a node that had none by its NICs.
+TEST(CollectiveModel, ABroadcastTakesNoLessThanItsBytesThroughTheNics) {
+    const Cluster cluster = nodes_of_eight(2);
+    const double gpus_us = static_cast<double>(kLarge) / (8 * cluster.nic_bytes_per_s()) * 1e6;
+    CollectiveOptions hosts;
+    hosts.stack = Stack::kHost;
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
+        const double us =
+            timing_of(*model_of(cluster), Op::kBroadcast, algorithm, kLarge).fabric_us;
+        EXPECT_GE(us, gpus_us) << to_string(algorithm);
+        EXPECT_LE(us, 1.1 * gpus_us) << to_string(algorithm);
+        EXPECT_GE(timing_of(*model_of(cluster, hosts), Op::kBroadcast, algorithm, kLarge).us,
+                  8 * gpus_us)
+            << to_string(algorithm);
+    }
+}
+
+TEST(CollectiveModel, AMessageStartsNoLaterWithinADomainThanBetweenTwo) {
+    for (const Op op : {Op::kSendRecv, Op::kAllToAll}) {
+        EXPECT_LE(timing_of(*model_of(nodes_of_eight(1)), op, Algorithm::kDirect, 8).us,
+                  timing_of(*model_of(nodes_of_eight(2)), op, Algorithm::kDirect, 8).us)
+            << to_string(op);
+    }
+}
+
+TEST(CollectiveModel, OneRankAndPartsOfDomainsAreRefused) {
+    CollectiveOptions hosts;
+    hosts.stack = Stack::kHost;
+    const auto alone = CollectiveModel::make(nodes_of_eight(1), hosts);
+    ASSERT_FALSE(alone);
+    EXPECT_TRUE(alone.error().starts_with("an operation needs two ranks")) << alone.error();
+    const auto cut = CollectiveModel::make(with_nodes(*find_preset("nvl72-xdr"), 20), {});
+    ASSERT_FALSE(cut);
+    EXPECT_TRUE(cut.error().ends_with("take 18 or 36 nodes")) << cut.error();
 }
 
 TEST(CollectiveModel, MoreDomainsThanThereAreAreRefused) {

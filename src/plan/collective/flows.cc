@@ -72,27 +72,19 @@ TreePair double_tree(std::uint32_t count) {
 
 namespace {
 
-void add_tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes, bool up,
-                    Flows& flows) {
-    const TreePair trees = double_tree(layout.domains());
+/// Calls `visit` with each edge of two trees of `count` positions on each channel: a position,
+/// its parent, the NIC of the former and the number of the connection. A root is its own parent.
+template <typename Visit>
+void visit_trees(const Layout& layout, std::uint32_t channels, std::uint32_t count, Visit visit) {
+    const TreePair trees = double_tree(count);
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
         const std::uint32_t nic = channel % layout.nics_per_domain();
-        const std::uint32_t connection = 2 * (channel / layout.nics_per_domain());
-        std::uint32_t tree = 0;
+        std::uint32_t connection = 2 * (channel / layout.nics_per_domain());
         for (const auto* const parents : {&trees.first, &trees.second}) {
-            for (std::uint32_t p = 0; p < layout.domains(); ++p) {
-                const std::uint32_t parent = (*parents)[p];
-                if (parent == p) {
-                    continue;
-                }
-                const std::uint32_t low = layout.end(p, nic);
-                const std::uint32_t high = layout.end(parent, layout.nic_behind(nic));
-                flows.push_back({high, low, bytes / 2, connection + tree});
-                if (up) {
-                    flows.push_back({low, high, bytes / 2, connection + tree});
-                }
+            for (std::uint32_t p = 0; p < count; ++p) {
+                visit(p, (*parents)[p], nic, connection);
             }
-            ++tree;
+            ++connection;
         }
     }
 }
@@ -133,14 +125,31 @@ Flows fold_flows(const Layout& layout, std::uint64_t bytes, bool back) {
 
 Flows tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes) {
     Flows flows;
-    add_tree_flows(layout, channels, bytes, true, flows);
+    visit_trees(layout, channels, layout.domains(),
+                [&](auto p, auto parent, auto nic, auto number) {
+                    if (parent != p) {
+                        const std::uint32_t low = layout.end(p, nic);
+                        const std::uint32_t high = layout.end(parent, layout.nic_behind(nic));
+                        flows.push_back({high, low, bytes / 2, number});
+                        flows.push_back({low, high, bytes / 2, number});
+                    }
+                });
     return flows;
 }
 
 Flows tree_down_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes) {
     Flows flows;
-    add_tree_flows(layout, channels, bytes, false, flows);
+    const std::uint32_t others = layout.domains() - 1;
+    visit_trees(layout, channels, others, [&](auto p, auto parent, auto nic, auto number) {
+        const std::uint32_t from = parent == p ? 0 : parent + 1;
+        flows.push_back(
+            {layout.end(from, layout.nic_behind(nic)), layout.end(p + 1, nic), bytes / 2, number});
+    });
     return flows;
+}
+
+std::uint32_t tree_down_depth(std::uint32_t count) {
+    return count < 2 ? 0 : 1 + static_cast<std::uint32_t>(std::bit_width(count - 2));
 }
 
 std::vector<Flows> halving_rounds(const Layout& layout, std::uint64_t bytes) {

@@ -72,8 +72,12 @@ struct TreePair {
 TreePair double_tree(std::uint32_t count);
 /// Returns the flows up and down both trees at once: `bytes` on each channel, half on each tree.
 Flows tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes);
-/// Returns the flows down both trees only, from their roots, with bytes as in tree_flows().
+/// Returns the flows of a broadcast from the first position: it sends half of `bytes` on each
+/// channel to the root of each of two trees of the other positions, which pass them down.
 Flows tree_down_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes);
+/// Returns how many messages follow each other from the first of `count` positions to the last that
+/// such a broadcast reaches.
+std::uint32_t tree_down_depth(std::uint32_t count);
 
 /// Returns the rounds of recursive halving; each NIC has `bytes` at the beginning. If the positions
 /// are no power of two, those in excess first send their bytes to others that stand in for them.

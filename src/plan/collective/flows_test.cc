@@ -93,6 +93,26 @@ TEST_P(DoubleTree, ReachesEveryNodeAndLoadsNoneInBothTrees) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, DoubleTree, testing::Values(2, 3, 4, 5, 8, 13, 16, 31, 32, 127));
 
+TEST(Flows, ABroadcastDownTreesGivesEveryPositionAllBytes) {
+    for (const std::uint32_t count : {2U, 3U, 4U, 5U, 8U, 13U, 16U}) {
+        std::map<std::uint32_t, std::uint64_t> came;
+        std::uint64_t sent = 0;
+        for (const NicFlow& flow : tree_down_flows(layout_of(count), 8, 1000)) {
+            came[flow.to] += flow.bytes;
+            sent += flow.from < 8 ? flow.bytes : 0;
+        }
+        EXPECT_EQ(sent, 8U * 1000) << "from the first of " << count;
+        EXPECT_EQ(came.size(), (count - 1) * 8U);
+        for (const auto& [end, bytes] : came) {
+            EXPECT_GE(end, 8U) << "the first has them";
+            EXPECT_EQ(bytes, 1000U) << end << " of " << count;
+        }
+    }
+    EXPECT_EQ(tree_down_depth(2), 1U);
+    EXPECT_EQ(tree_down_depth(3), 2U);
+    EXPECT_EQ(tree_down_depth(8), 4U);
+}
+
 TEST(Flows, RecursiveHalvingAndDoublingMoveWhatARingDoes) {
     for (const auto& rounds :
          {halving_rounds(layout_of(8), 8000), doubling_rounds(layout_of(8), 8000)}) {

@@ -59,8 +59,9 @@ Parts tree_on_hosts(const HostGroup& group, Op op, std::uint64_t bytes) {
     const std::uint32_t count = group.layout.ranks();
     parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(group.layout, 1, bytes)
                                                 : tree_flows(group.layout, 1, bytes));
-    parts.software_us = (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
-                        (group.round_us + group.leaf_us);
+    const double hops =
+        op == Op::kBroadcast ? tree_down_depth(count) : 2.0 * (std::bit_width(count) - 1);
+    parts.software_us = hops * (group.round_us + group.leaf_us);
     return parts;
 }
 

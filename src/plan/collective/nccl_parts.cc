@@ -128,6 +128,10 @@ Parts NcclParts::inside(Op op, const AlgorithmRow& row, Protocol protocol, doubl
     const nccl::Estimate nccl = nccl::estimate(group_.comm, op, by, protocol);
     if (nccl.algbw > 0) {
         parts.software_us = nccl.latency_us;
+    } else if (row.algorithm == Algorithm::kDirect) {
+        // Messages go to their receivers at once: one hop.
+        const nccl::Latencies& hops = nccl::kRingTuning.hops;
+        parts.software_us = kDirectStartUs + (group_.comm.nvlink ? hops.nvlink : hops.pci).back();
     } else {
         parts.software_us =
             nccl::latency_us(group_.comm, Op::kAllGather, Algorithm::kRing, protocol, 1);
@@ -175,11 +179,11 @@ double tree_channels(const NcclGroup& group, Algorithm algorithm) {
 
 Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol protocol,
                std::uint64_t bytes) {
-    Parts parts;
+    // The bytes of a channel are halved between two trees.
+    Parts parts{.flow_bytes_per_s = kChannelBytesPerS / 2};
     const double wire = wire_bytes(protocol);
     if (op == Op::kBroadcast) {
-        const double depth = std::bit_width(group.layout.domains() - 1);
-        parts.software_us = nccl::hop_us(protocol) * depth;
+        parts.software_us = nccl::hop_us(protocol) * tree_down_depth(group.layout.domains());
         parts.rounds.push_back(tree_down_flows(group.layout, group.channels,
                                                scaled_bytes(bytes, wire / group.channels)));
         parts.nvlink_us = nvlink_us(group.cluster, static_cast<double>(bytes) * wire);

@@ -301,6 +301,7 @@ Comparison compare_link_layer(const CompareRequest& request) {
             Variant variant = tapered(to_string(layer) + taper, request, down);
             variant.cluster.fabric.link_layer = layer;
             variant.cluster.fabric.adaptive = layer == LinkLayer::kInfiniBand;
+            variant.cluster.fabric.sharp &= layer == LinkLayer::kInfiniBand;
             variants.push_back(variant);
         }
     }
@@ -432,7 +433,8 @@ std::uint32_t least_nodes_that_feel_a_loss(const Cluster& cluster) {
     constexpr std::uint32_t kStep = 64;  // From here on, sizes are tried in larger steps.
     for (std::uint32_t nodes = cluster.nodes() + 1; nodes <= kNodesMost;
          nodes += nodes < cluster.nodes() + kStep ? 1 : kStep) {
-        if (feels_a_loss(with_nodes(cluster, nodes))) {
+        const Cluster larger = with_nodes(cluster, nodes);
+        if (!find_cut_domain(larger) && feels_a_loss(larger)) {
             return nodes;
         }
     }
@@ -466,52 +468,29 @@ std::optional<std::string> find_no_spine(const CompareRequest& request) {
         cluster.nodes(), cluster.name, how_to_feel_a_loss(cluster));
 }
 
-/// Returns the row of a transfer between two nodes of one NVLink domain: the same part on each GPU.
-ComparisonRow nvlink_row(const CompareRequest& request) {
-    const Cluster& cluster = request.cluster;
-    const double rate = nvlink_rate(cluster) * cluster.gpus_per_node;
-    const double seconds =
-        static_cast<double>(request.bytes) / rate + cluster.nvlink.latency_us * 1e-6;
-    const double reached = static_cast<double>(request.bytes) / seconds;
-    return {.name = "NVLink",
-            .values = {seconds, reached / 1e9,
-                       reached / (cluster.nvlink.bytes_per_s * cluster.gpus_per_node)},
-            .note = fmt::format("between nodes of one domain of {} GPUs, on all {} GPUs of a node",
-                                cluster.nvlink.domain_gpus, cluster.gpus_per_node)};
+/// Returns why leaf switches of the cluster cannot have fewer cables up; std::nullopt if they can.
+std::optional<std::string> find_no_taper(const CompareRequest& request) {
+    const auto fabric = topo::generate(with_taper(request.cluster, 2).fabric.spec);
+    return fabric ? std::nullopt : std::optional(fabric.error().message);
 }
 
-/// Adds a row for 1, 2, 4 ... rails between nodes of different NVLink domains.
-void add_rails(Comparison& result, const CompareRequest& request) {
+std::optional<std::string> find_no_sharp(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
-    CollectiveOptions options;
-    options.model = request.model;
-    const auto model = CollectiveModel::make(
-        with_nodes(cluster, std::max(2 * cluster.domain_nodes(), cluster.nodes())), options);
-    if (!model) {
-        result.rows.push_back({.name = cluster.name, .note = model.error()});
-        return;
+    if (cluster.fabric.link_layer == LinkLayer::kRoce) {
+        return fmt::format(
+            "the switches of {} are Ethernet's, which do not aggregate: take a "
+            "cluster with InfiniBand, as superpod-h100:2",
+            cluster.name);
     }
-    for (std::uint32_t rails = 1; rails <= cluster.nics_per_node(); rails *= 2) {
-        ComparisonRow row{.name = std::to_string(rails)};
-        if (request.progress) {
-            request.progress(rails - 1, cluster.nics_per_node(), row.name);
-        }
-        const auto us = (*model)->send_between_nodes(request.bytes, rails);
-        if (us) {
-            const double rate = static_cast<double>(request.bytes) / *us / 1e3;
-            const double link_rate =
-                64e12 / link::ps_per_block(cluster.fabric.spec.generation, topo::Width::k4x);
-            row.values = {*us / 1e6, rate,
-                          rate * 1e9 / (rails * link_rate * cluster.fabric.speed_factor)};
-        } else {
-            row.note = us.error();
-        }
-        result.rows.push_back(std::move(row));
-    }
-    result.notes.push_back(
-        fmt::format("between nodes 0 and {}, with nothing else on the network; nearest rows of "
-                    "docs/validation.md: B14, L2 (ib_write_bw between two hosts)",
-                    (*model)->far_node()));
+    return std::nullopt;
+}
+
+std::optional<std::string> find_no_pair(const CompareRequest& request) {
+    const Cluster& cluster = request.cluster;
+    return cluster.nodes() < 2 ? std::optional(
+                                     "a KV cache goes from one node to another: take "
+                                     "--nodes 2 or more")
+                               : find_cut_domain(cluster);
 }
 
 }  // namespace
@@ -540,31 +519,6 @@ Comparison compare_failed_spine(const CompareRequest& request) {
     return result;
 }
 
-Comparison compare_kv_cache(const CompareRequest& request) {
-    Comparison result{.title = "KV cache from a prefill node to a decode node",
-                      .first_column = "rails",
-                      .columns = {"seconds", "GB/s", "of the links"}};
-    const Cluster& cluster = request.cluster;
-    const std::uint32_t domain = cluster.domain_nodes();
-    if (domain > 1) {
-        result.rows.push_back(nvlink_row(request));
-    }
-    if (domain > 1 && cluster.nodes() <= domain) {
-        result.notes.push_back(
-            fmt::format("all {} nodes of {} are in one NVLink domain: a transfer takes no NIC",
-                        cluster.nodes(), cluster.name));
-    } else {
-        add_rails(result, request);
-    }
-    result.notes.push_back(fmt::format("{} by RDMA WRITEs, the same part on each rail of {}{}",
-                                       show_size(request.bytes), cluster.name,
-                                       domain > 1 ? ", between nodes of two NVLink domains" : ""));
-    result.notes.emplace_back(
-        "Mooncake reports 87 GB/s on 4 rails of 200 Gb/s and 190 GB/s on 8 of 400 Gb/s: an engine "
-        "that copies or allocates on the way does not reach the links");
-    return result;
-}
-
 std::expected<Comparison, std::string> compare(std::string_view what,
                                                const CompareRequest& request) {
     struct Known {
@@ -573,13 +527,13 @@ std::expected<Comparison, std::string> compare(std::string_view what,
         /// Returns why the rows could not differ; nullptr: they can.
         std::optional<std::string> (*refuse)(const CompareRequest&) = nullptr;
     };
-    constexpr Known kAll[] = {{"oversubscription", compare_oversubscription},
+    constexpr Known kAll[] = {{"oversubscription", compare_oversubscription, find_no_taper},
                               {"topology", compare_topology},
                               {"generation", compare_generation},
                               {"link-layer", compare_link_layer},
-                              {"sharp", compare_sharp},
+                              {"sharp", compare_sharp, find_no_sharp},
                               {"failed-spine", compare_failed_spine, find_no_spine},
-                              {"kv-cache", compare_kv_cache}};
+                              {"kv-cache", compare_kv_cache, find_no_pair}};
     std::vector<std::string_view> names;
     for (const Known& known : kAll) {
         if (known.name == what) {
@@ -587,6 +541,10 @@ std::expected<Comparison, std::string> compare(std::string_view what,
                 return std::unexpected(*std::move(why));
             }
             Comparison made = known.make(request);
+            if (std::ranges::all_of(made.rows, &std::vector<double>::empty,
+                                    &ComparisonRow::values)) {
+                return std::unexpected(made.rows.front().note);
+            }
             if (what != "generation") {  // Its rows have PCIe that is fast enough.
                 std::ranges::copy(notes_of(request.cluster), std::back_inserter(made.notes));
             }

@@ -204,6 +204,26 @@ TEST(Comparison, AKvCacheCrossesTheFabricOnlyBetweenNvlinkDomains) {
     EXPECT_NEAR(compare_kv_cache(request).rows[0].values[0] / one.rows[0].values[0], 2, 0.01);
 }
 
+TEST(Comparison, WithoutAnyValueThereIsAnErrorAndNoTable) {
+    CompareRequest request = small_request();
+    request.cluster = with_nodes(request.cluster, 1);
+    const auto alone = compare("sharp", request);
+    ASSERT_FALSE(alone.has_value());
+    EXPECT_TRUE(alone.error().starts_with("sharp joins domains")) << alone.error();
+    const auto pair = compare("kv-cache", request);
+    ASSERT_FALSE(pair.has_value());
+    EXPECT_TRUE(pair.error().ends_with("take --nodes 2 or more")) << pair.error();
+    request.cluster.fabric.spec.shape = topo::Shape::kTorus;
+    request.cluster.fabric.spec.radix = 0;
+    const auto torus = compare("oversubscription", request);
+    ASSERT_FALSE(torus.has_value());
+    EXPECT_TRUE(torus.error().starts_with("oversubscription belongs to")) << torus.error();
+    request.cluster = *find_preset("meta-roce-24k:1");
+    const auto ethernet = compare("sharp", request);
+    ASSERT_FALSE(ethernet.has_value());
+    EXPECT_TRUE(ethernet.error().contains("do not aggregate")) << ethernet.error();
+}
+
 TEST(Comparison, ShapesThatCannotBeBuiltSayWhy) {
     for (const ComparisonRow& row : compare_topology(small_request()).rows) {
         EXPECT_TRUE(!row.values.empty() || !row.note.empty()) << row.name;

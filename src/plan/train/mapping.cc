@@ -173,6 +173,16 @@ std::optional<std::string> fault_of_batch(const Mapping& mapping) {
             mapping.batch, mapping.micro_batches(), mapping.interleave, mapping.pp,
             below == 0 ? "" : fmt::format("{} or ", below), below + step);
     }
+    constexpr std::uint64_t kPassesMost = 4 << 20;
+    const std::uint64_t passes = std::uint64_t{mapping.micro_batches()} * mapping.virtual_stages();
+    if (passes > kPassesMost) {
+        return fmt::format(
+            "batch {} gives {} micro-batches in each of {} stages, and at most {} passes are "
+            "timed; "
+            "use batch {} or less, or a larger micro-batch",
+            mapping.batch, mapping.micro_batches(), mapping.virtual_stages(), kPassesMost,
+            kPassesMost / mapping.virtual_stages() * share);
+    }
     if (mapping.zero >= 2 && mapping.pp > 1) {
         return fmt::format(
             "zero {} sends gradients in each micro-batch, which pipelines do not; use zero 1 or "

@@ -76,6 +76,14 @@ TEST_F(MappingFaults, NameTheFieldAndTheNearestValue) {
               "precision fp4 is none of the H100's; use bf16");
 }
 
+TEST_F(MappingFaults, AStepOfMillionsOfPassesNamesTheLargestBatch) {
+    // 16 replicas, each with 24 virtual stages.
+    EXPECT_EQ(fault([](Mapping& m) { m.batch = 16 * 8 * 100'000; }),
+              "batch 12800000 gives 800000 micro-batches in each of 24 stages, and at most 4194304 "
+              "passes are timed; use batch 2796192 or less, or a larger micro-batch");
+    EXPECT_EQ(fault([](Mapping& m) { m.batch = 16 * 8 * 10'000; }), "");
+}
+
 TEST_F(MappingFaults, ExpertsDivideAndFitTheReplicas) {
     const auto edit = [](Mapping& m) {
         m.tp = 1;

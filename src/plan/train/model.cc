@@ -115,6 +115,36 @@ std::expected<Model, std::string> find_model(std::string_view name) {
     return std::unexpected(unknown_name("model", name, names));
 }
 
+namespace {
+
+/// Returns that a number is of experts or of latent attention, and the model has none.
+std::optional<std::string> find_idle_number(const Model& model) {
+    const struct {
+        std::uint32_t value;
+        const char* key;
+        const char* of;  ///< The key without which this one is idle.
+        std::uint32_t has;
+    } keys[] = {
+        {model.top_k, "top_k", "experts", model.experts},
+        {model.expert_ffn, "expert_ffn", "experts", model.experts},
+        {model.shared_experts, "shared_experts", "experts", model.experts},
+        {model.dense_layers, "dense_layers", "experts", model.experts},
+        {model.nodes_per_token, "nodes_per_token", "experts", model.experts},
+        {model.q_rank, "q_rank", "kv_rank", model.kv_rank},
+        {model.rope_dim, "rope_dim", "kv_rank", model.kv_rank},
+        {model.value_dim, "value_dim", "kv_rank", model.kv_rank},
+    };
+    for (const auto& [value, key, of, has] : keys) {
+        if (value != 0 && has == 0) {
+            return fmt::format("{} {} is for models with {}, which is 0: set {}, or {} to 0", key,
+                               value, of, of, key);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> find_fault(const Model& model) {
     const struct {
         std::uint32_t value;
@@ -137,6 +167,9 @@ std::optional<std::string> find_fault(const Model& model) {
         if (needed && value == 0) {
             return fmt::format("{} is missing: give it a number of at least 1", key);
         }
+    }
+    if (auto idle = find_idle_number(model)) {
+        return idle;
     }
     if (model.heads % model.kv_heads != 0) {
         return fmt::format("kv_heads {} must divide the {} heads", model.kv_heads, model.heads);

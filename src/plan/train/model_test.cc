@@ -74,5 +74,23 @@ TEST(Model, AFaultNamesTheHyperParameter) {
     EXPECT_EQ(find_fault(model), "top_k 300 must be at most the 256 experts");
 }
 
+TEST(Model, NumbersOfExpertsAndOfLatentAttentionAreRefusedWithoutThem) {
+    std::uint32_t Model::* const experts[] = {&Model::top_k, &Model::expert_ffn,
+                                              &Model::shared_experts, &Model::dense_layers,
+                                              &Model::nodes_per_token};
+    std::uint32_t Model::* const latent[] = {&Model::q_rank, &Model::rope_dim, &Model::value_dim};
+    const auto refused = [](std::uint32_t Model::* number) {
+        Model model = *find_model("llama3.1-8b");
+        model.*number = 4;
+        return find_fault(model).value_or("accepted");
+    };
+    for (const auto number : experts) {
+        EXPECT_TRUE(refused(number).contains(" 4 is for models with experts, which is 0"));
+    }
+    for (const auto number : latent) {
+        EXPECT_TRUE(refused(number).contains(" 4 is for models with kv_rank, which is 0"));
+    }
+}
+
 }  // namespace
 }  // namespace softib::plan

@@ -14,8 +14,10 @@ namespace {
 
 /// Mappings that are timed before the limit for all others is tightened.
 constexpr std::size_t kRound = 64;
-/// The model of the fabric times at most this many mappings for each one that is returned.
+/// The model of the fabric times at most this many mappings for each one that is returned, and this
+/// many if few are.
 constexpr std::size_t kRefinedMost = 10;
+constexpr std::size_t kRefinedLeast = 200;
 
 /// Returns the divisors of `whole` up to `most`, or `fixed` alone if it is not 0.
 std::vector<std::uint32_t> divisors(std::uint32_t whole, std::uint32_t most, std::uint32_t fixed) {
@@ -241,7 +243,7 @@ class Search {
     /// rates and latencies or longer: until every other mapping takes longer even by those.
     std::expected<void, std::string> refine() {
         const std::size_t first = 2 * run_.top;
-        const std::size_t most = kRefinedMost * run_.top;
+        const std::size_t most = std::max(kRefinedMost * run_.top, kRefinedLeast);
         time_all(first, kNever);
         if (timed_.empty() || stopped()) {
             result_.best = best_of(std::move(timed_), run_.top);

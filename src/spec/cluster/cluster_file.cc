@@ -12,6 +12,7 @@
 #include "core/base/nearest.h"
 #include "plan/cluster/presets.h"
 #include "spec/description.h"
+#include "spec/key_rule.h"
 #include "spec/scenario/toml_file.h"
 
 namespace softib::spec {
@@ -61,7 +62,11 @@ const std::vector<NumberKey>& number_keys() {
          }},
         {"gpu_rates", "memory_gbs", 1, 1e6, false,
          [](Cluster& c, double v) { c.gpu.memory_bytes_per_s = v * 1e9; }},
-        {"gpu_rates", "power_w", 0, 1e5, false, [](Cluster& c, double v) { c.gpu.power_w = v; }},
+        {"gpu_rates", "power_w", 0, 1e5, false,
+         [](Cluster& c, double v) {
+             c.gpu.power_w = v;
+             c.node_power_w = 0;  // That of the preset's node had other GPUs in it.
+         }},
         {"nvlink", "domain_gpus", 1, 1024, true,
          [](Cluster& c, double v) { c.nvlink.domain_gpus = count_of(v); }},
         {"nvlink", "gbs", 0, 1e5, false,
@@ -208,6 +213,32 @@ class ClusterReader {
         key.set(cluster_, *value);
         return {};
     }
+    /// Refuses a key of a fabric that changes nothing in a plan.
+    Result check_fabric_key(const toml::key& key) {
+        if (key == "hosts" || key == "hcas") {
+            return refuse(key.source(),
+                          fmt::format("write '{}' above all sections, for '{}' here",
+                                      key == "hosts" ? "nodes" : "nics_per_node", key.str()));
+        }
+        std::vector<std::string_view> names{"adaptive",   "cable_m", "engine",
+                                            "link_layer", "mtu",     "sharp"};
+        for (const KeyRule& rule : shape_keys()) {
+            const std::string_view name = rule.key.name;
+            if (name != "hosts" && !name.ends_with("_pattern") && name != "hcas") {
+                names.push_back(name);
+            }
+        }
+        std::string name(key.str());
+        std::ranges::replace(name, '-', '_');
+        if (std::ranges::find(names, name) != names.end()) {
+            return {};
+        }
+        return refuse(key.source(), find_rule(name) == nullptr
+                                        ? unknown_name("key", key.str(), names)
+                                        : fmt::format("'{}' changes nothing in a plan; what does "
+                                                      "is {}",
+                                                      key.str(), fmt::join(names, ", ")));
+    }
     Result take_fabric(const toml::key& key, const toml::node& node, std::string text) {
         plan::ClusterFabric& fabric = cluster_.fabric;
         if (key == "link_layer") {
@@ -216,12 +247,17 @@ class ClusterReader {
             }
             fabric.link_layer =
                 text == "roce" ? plan::LinkLayer::kRoce : plan::LinkLayer::kInfiniBand;
+            // What the preset's switches do, Ethernet's do not.
+            fabric.sharp = fabric.sharp && text != "roce";
             return {};
         }
         if (key == "generation" && (text == "GDR" || text == "gdr")) {
             fabric.spec.generation = topo::Generation::kXdr;
             fabric.speed_factor = 2;
             return {};
+        }
+        if (auto acts = check_fabric_key(key); !acts) {
+            return acts;
         }
         if (key == "dimensions") {
             std::ranges::replace(text, ',', 'x');

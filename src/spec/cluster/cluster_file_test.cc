@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/topo/spec.h"
+#include "spec/key_rule.h"
 
 namespace softib::spec {
 namespace {
@@ -73,6 +76,51 @@ TEST(ClusterFile, ErrorsNameLineAndNearestName) {
     EXPECT_NE(refusal("[nvlink]\ndomain_gpus = 3\n").find("nvlink domain_gpus 3 must divide"),
               std::string::npos);
     EXPECT_NE(refusal("nodes = \n").find("lab.toml:1:"), std::string::npos);
+}
+
+/// Every key of a fabric either describes its shape, or is refused by name.
+TEST(ClusterFile, KeysOfAFabricThatChangeNothingInAPlanAreRefused) {
+    std::size_t refused = 0;
+    for (const KeyRule& rule : key_rules()) {
+        const std::string key(rule.key.name);
+        const bool shape = std::ranges::any_of(
+            shape_keys(), [&](const KeyRule& each) { return each.key.name == rule.key.name; });
+        const bool acts = key == "engine" || key == "link_layer" ||
+                          (shape && key != "hosts" && key != "hcas" && !key.ends_with("_pattern"));
+        const std::string said = refusal("[fabric]\n" + key + " = 1\n");
+        const bool no_effect = said.contains("'" + key + "' changes nothing in a plan; what does");
+        if (key == "hosts" || key == "hcas") {
+            EXPECT_TRUE(said.contains("above all sections, for '" + key + "' here")) << said;
+        } else {
+            EXPECT_EQ(no_effect, !acts) << said;
+        }
+        refused += acts ? 0 : 1;
+    }
+    EXPECT_GT(refused, 20U);
+}
+
+TEST(ClusterFile, EthernetLosesThePresetsSharpAndRefusesItsOwn) {
+    const auto cluster = parse_cluster("[fabric]\nlink_layer = \"roce\"\n", "lab.toml");
+    ASSERT_TRUE(cluster) << cluster.error();
+    EXPECT_FALSE(cluster->fabric.sharp);
+    EXPECT_TRUE(refusal("[fabric]\nlink_layer = \"roce\"\nsharp = true\n")
+                    .contains("Ethernet switches do not aggregate"));
+}
+
+TEST(ClusterFile, ThePowerOfAGpuReplacesThatOfThePresetsNode) {
+    const auto cluster =
+        parse_cluster("base = \"superpod-h100:1\"\n[gpu_rates]\npower_w = 300\n", "lab.toml");
+    ASSERT_TRUE(cluster) << cluster.error();
+    EXPECT_EQ(cluster->node_power_w, 0);
+    EXPECT_EQ(parse_cluster("base = \"superpod-h100:1\"\nnode_power_w = 9000\n"
+                            "[gpu_rates]\npower_w = 300\n",
+                            "lab.toml")
+                  ->node_power_w,
+              9000);
+}
+
+TEST(ClusterFile, AFolderIsNoFile) {
+    EXPECT_EQ(find_cluster("/tmp/").error(), "cannot read /tmp/: Is a directory");
 }
 
 TEST(ClusterFile, PricesAreRanges) {

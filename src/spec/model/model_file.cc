@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -161,9 +162,11 @@ std::expected<Model, std::string> parse_model(std::string_view text, const std::
 }
 
 std::expected<Model, std::string> load_model(const std::string& file) {
+    std::error_code none;
     std::ifstream in(file, std::ios::binary);
-    if (!in) {
-        return std::unexpected(fmt::format("cannot read {}: {}", file, std::strerror(errno)));
+    if (!in || std::filesystem::is_directory(file, none)) {
+        return std::unexpected(
+            fmt::format("cannot read {}: {}", file, std::strerror(in ? EISDIR : errno)));
     }
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     return parse_model(text, file);

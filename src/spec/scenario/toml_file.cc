@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -11,10 +12,11 @@
 namespace softib::spec {
 
 std::expected<std::string, std::string> read_text(const std::string& file) {
+    std::error_code none;
     std::ifstream in(file, std::ios::binary);
-    if (!in) {
-        return std::unexpected(
-            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
+    if (!in || std::filesystem::is_directory(file, none)) {
+        return std::unexpected(fmt::format("cannot read {}: {}", file,
+                                           std::generic_category().message(in ? EISDIR : errno)));
     }
     return std::string{std::istreambuf_iterator<char>(in), {}};
 }

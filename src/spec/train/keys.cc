@@ -173,18 +173,35 @@ Result set_tokens(TrainQuestion& question, const std::string& text) {
     return {};
 }
 
-std::string_view needs_fabric(const TrainQuestion& question) {
+/// Returns whether a degree is more than 1, or a search may make it so.
+bool may_divide(std::uint32_t degree, TrainAsk ask) {
+    return degree > 1 || (degree == 0 && ask == TrainAsk::kSearch);
+}
+
+std::string_view needs_tensors(const TrainQuestion& question, TrainAsk ask) {
+    return may_divide(question.wish.tp, ask) ? "" : "no tensor is divided; say tp 2 or more";
+}
+
+std::string_view needs_stages(const TrainQuestion& question, TrainAsk ask) {
+    return may_divide(question.wish.pp, ask) ? "" : "there is one stage; say pp 2 or more";
+}
+
+std::string_view needs_experts(const TrainQuestion& question, TrainAsk ask) {
+    return may_divide(question.wish.ep, ask) ? "" : "no experts are divided; say ep 2 or more";
+}
+
+std::string_view needs_fabric(const TrainQuestion& question, TrainAsk) {
     return question.network == "analytic"
                ? "the network analytic has no fabric; flow and packet have one"
                : "";
 }
 
-std::string_view needs_random_placement(const TrainQuestion& question) {
-    return question.placed_randomly ? needs_fabric(question)
+std::string_view needs_random_placement(const TrainQuestion& question, TrainAsk ask) {
+    return question.placed_randomly ? needs_fabric(question, ask)
                                     : "only a random placement is drawn; say placement random";
 }
 
-std::string_view needs_export(const TrainQuestion& question) {
+std::string_view needs_export(const TrainQuestion& question, TrainAsk) {
     return question.exports.empty() ? "nothing is exported; say what by export" : "";
 }
 
@@ -216,7 +233,8 @@ constexpr TrainKey kKeys[] = {
      .help = "stages may differ by a layer",
      .set = framework<&Mapping::uneven, true>,
      .for_search = false,
-     .why = "a search tries uneven stages too"},
+     .why = "a search tries uneven stages too",
+     .idle = needs_stages},
     {"batch", "N", kBatch, "sequences of a step (default: about 4 Mi tokens)",
      degree<&Wish::batch>},
     {"micro_batch", "N", kBatch, "sequences of one (default: as --tp)", degree<&Wish::micro_batch>},
@@ -226,24 +244,44 @@ constexpr TrainKey kKeys[] = {
      "activations that are computed again (default: none; search tries all)", set_recompute},
     {"attention", "flash|unfused", kWork, "fused or not (default: flash)", set_attention},
     {"precision", "bf16|fp16|fp8", kWork, "of matrix products (default: bf16)", set_precision},
-    {"tp_overlap", "none|backward|all", kWork,
-     "tensor parallelism's exchanges that are hidden (default: backward)", set_tp_overlap},
+    {.name = "tp_overlap",
+     .operand = "none|backward|all",
+     .group = kWork,
+     .help = "tensor parallelism's exchanges that are hidden (default: backward)",
+     .set = set_tp_overlap,
+     .idle = needs_tensors},
     {"grad_bytes", "2|4", kWork, "of a gradient (default: 4)", set_grad_bytes},
-    {"no_sequence_parallel", "", kWork, "keep whole what lies between matrices",
-     framework<&Mapping::sequence_parallel, false>},
+    {.name = "no_sequence_parallel",
+     .operand = "",
+     .group = kWork,
+     .help = "keep whole what lies between matrices",
+     .set = framework<&Mapping::sequence_parallel, false>,
+     .idle = needs_tensors},
     {"no_overlap_dp", "", kWork, "send gradients and parameters while nothing computes",
      framework<&Mapping::overlap_dp, false>},
-    {"no_overlap_pp", "", kWork, "stages wait while they send",
-     framework<&Mapping::overlap_pp, false>},
-    {"overlap_ep", "", kWork, "hide experts' exchanges behind another micro-batch",
-     framework<&Mapping::overlap_ep, true>},
+    {.name = "no_overlap_pp",
+     .operand = "",
+     .group = kWork,
+     .help = "stages wait while they send",
+     .set = framework<&Mapping::overlap_pp, false>,
+     .idle = needs_stages},
+    {.name = "overlap_ep",
+     .operand = "",
+     .group = kWork,
+     .help = "hide experts' exchanges behind another micro-batch",
+     .set = framework<&Mapping::overlap_ep, true>,
+     .idle = needs_experts},
     {"comm_sms", "N", kWork, "multiprocessors of a GPU that only communicate (default: 0)",
      set_comm_sms},
     {"network", "analytic|flow|packet", kNet,
      "how exchanges are timed: by rates alone, or on a model of the fabric (default: flow)",
      set_network},
-    {"rank_order", "tp-cp-dp-pp|tp-cp-pp-dp", kNet, "from neighbours to far (default: tp-cp-dp-pp)",
-     set_rank_order},
+    {.name = "rank_order",
+     .operand = "tp-cp-dp-pp|tp-cp-pp-dp",
+     .group = kNet,
+     .help = "from neighbours to far (default: tp-cp-dp-pp)",
+     .set = set_rank_order,
+     .idle = needs_stages},
     {.name = "placement",
      .operand = "topology|random",
      .group = kNet,

@@ -63,6 +63,32 @@ Result take_key(TrainQuestion& question, const toml::key& name, const toml::node
     return {};
 }
 
+/// Returns that a key was given which changes nothing with the model or on the GPUs of the job.
+std::optional<std::string> find_idle_key(const TrainQuestion& question, const plan::Job& job,
+                                         TrainAsk ask) {
+    const bool train = ask == TrainAsk::kTrain;
+    const std::uint32_t stages = job.mapping.virtual_stages();
+    const bool one_replica = train && job.mapping.replicas() == 1;
+    const struct {
+        std::string_view key;
+        bool idle;
+        std::string why;
+    } rules[] = {
+        {"zero", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"no_overlap_dp", one_replica,
+         fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"uneven", train && job.model.layers % stages == 0,
+         fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
+        {"overlap_ep", job.model.experts == 0, job.model.name + " has no experts"},
+    };
+    for (const auto& [key, idle, why] : rules) {
+        if (idle && std::ranges::find(question.given, key) != question.given.end()) {
+            return fmt::format("{} changes nothing here: {}; leave it out", key, why);
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::string& value) {
@@ -77,7 +103,7 @@ Result check_question(const TrainQuestion& question, TrainAsk ask,
             continue;
         }
         const std::string_view why = !key.serves(ask)      ? key.why
-                                     : key.idle != nullptr ? key.idle(question)
+                                     : key.idle != nullptr ? key.idle(question, ask)
                                                            : "";
         if (!why.empty()) {
             return std::unexpected(
@@ -134,9 +160,14 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     if (!cluster) {
         return std::unexpected(cluster.error());
     }
-    return ask == TrainAsk::kTrain
-               ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
-               : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    plan::Job job =
+        ask == TrainAsk::kTrain
+            ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
+            : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    if (const auto idle = find_idle_key(question, job, ask)) {
+        return std::unexpected(*idle);
+    }
+    return job;
 }
 
 }  // namespace softib::spec

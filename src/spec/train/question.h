@@ -61,7 +61,7 @@ struct TrainKey {
     std::string_view why = {};  ///< Why the other one does not take it.
     bool writes = false;        ///< Whether it names a file that the command writes.
     /// Returns why the key does nothing beside what else was said; empty if it acts.
-    std::string_view (*idle)(const TrainQuestion&) = nullptr;
+    std::string_view (*idle)(const TrainQuestion&, TrainAsk) = nullptr;
 
     bool serves(TrainAsk ask) const { return ask == TrainAsk::kTrain ? for_train : for_search; }
 };

@@ -45,18 +45,48 @@ TEST(TrainQuestion, ErrorsNameTheKeyAndItsPlace) {
 }
 
 TEST(TrainQuestion, AKeyThatChangesNothingIsRefused) {
-    for (const char* idle : {"seed = 2\n", "placement = \"random\"\nnetwork = \"analytic\"\n",
-                             "rails_crossed = true\nnetwork = \"analytic\"\n",
-                             "export_layers = 4\n", "top = 3\n", "threads = 2\n"}) {
+    for (const char* idle :
+         {"seed = 2\n", "placement = \"random\"\nnetwork = \"analytic\"\n",
+          "rails_crossed = true\nnetwork = \"analytic\"\n", "export_layers = 4\n", "top = 3\n",
+          "threads = 2\n", "uneven = true\n", "no_overlap_pp = true\npp = 1\n",
+          "rank_order = \"tp-cp-pp-dp\"\n", "tp_overlap = \"all\"\n",
+          "no_sequence_parallel = true\n", "overlap_ep = true\n"}) {
         const auto question = read(idle);
         ASSERT_FALSE(question.has_value()) << idle;
         EXPECT_TRUE(question.error().contains("changes nothing here: ")) << question.error();
     }
     EXPECT_TRUE(read("seed = 2\nplacement = \"random\"\n").has_value());
+    EXPECT_TRUE(read("uneven = true\npp = 2\n").has_value());
+    // A search finds out whether tensors are divided.
+    EXPECT_TRUE(read("tp_overlap = \"all\"\n", TrainAsk::kSearch).has_value());
+    EXPECT_FALSE(read("tp_overlap = \"all\"\ntp = 1\n", TrainAsk::kSearch).has_value());
     const auto uneven = read("uneven = true\n", TrainAsk::kSearch);
     EXPECT_EQ(uneven.error(),
               "question: 'uneven' changes nothing here: a search tries uneven stages too; leave it "
               "out");
+}
+
+TEST(TrainQuestion, AKeyThatChangesNothingWithThisModelOnTheseGpusIsRefused) {
+    const struct {
+        const char* keys;
+        const char* said;
+        TrainAsk ask = TrainAsk::kTrain;
+    } cases[] = {
+        {"gpus = 8\ntp = 8\nzero = 3\n", "zero changes nothing here: all 8 GPUs are one replica"},
+        {"gpus = 8\npp = 8\nno_overlap_dp = true\n",
+         "no_overlap_dp changes nothing here: all 8 GPUs are one replica"},
+        {"pp = 4\nuneven = true\n", "uneven changes nothing here: the 32 layers divide among 4"},
+        {"overlap_ep = true\n", "overlap_ep changes nothing here: llama3.1-8b has no experts",
+         TrainAsk::kSearch},
+    };
+    for (const auto& [keys, said, ask] : cases) {
+        const auto question = read(keys, ask);
+        ASSERT_TRUE(question.has_value()) << question.error();
+        const auto job = job_of(*question, ask);
+        ASSERT_FALSE(job.has_value()) << keys;
+        EXPECT_TRUE(job.error().starts_with(said)) << job.error();
+    }
+    EXPECT_TRUE(job_of(*read("pp = 3\nuneven = true\nzero = 0\n"), TrainAsk::kTrain).has_value());
 }
 
 TEST(TrainQuestion, EveryKeyServesSomeQuestionOrSaysWhyNot) {

@@ -54,6 +54,9 @@ std::expected<std::uint64_t, std::string> read_size(std::string text) {
     if (!size) {
         return std::unexpected(fmt::format("--sizes: {}", size.error()));
     }
+    if (*size == 0) {
+        return std::unexpected("--sizes: an operation of no bytes moves nothing: write 1 or more");
+    }
     return size;
 }
 
@@ -66,9 +69,9 @@ std::expected<std::vector<std::uint64_t>, std::string> read_sizes(const std::str
         if (!low || !high) {
             return std::unexpected(!low ? low.error() : high.error());
         }
-        if (*low == 0 || *high < *low) {
-            return std::unexpected(fmt::format(
-                "--sizes {}: write FROM:TO with FROM more than 0 and TO not less", text));
+        if (*high < *low) {
+            return std::unexpected(
+                fmt::format("--sizes {}: write FROM:TO with TO not less than FROM", text));
         }
         for (std::uint64_t size = *low; size <= *high; size *= 2) {
             sizes.push_back(size);

@@ -23,10 +23,6 @@ using TraceJson = nlohmann::ordered_json;
 using plan::trace::Job;
 using plan::trace::Kind;
 
-bool has_collectives(const Job& job) {
-    return plan::trace::summarise(job).count[static_cast<std::size_t>(Kind::kCollective)] != 0;
-}
-
 std::string show_text(const Job& job, const plan::trace::Summary& all) {
     std::string text = fmt::format(
         "{}: {}, {}, longest computation of a rank {}\n\n", job.name, counted(job.ranks(), "rank"),
@@ -89,7 +85,12 @@ TraceJson show_json(const Job& job, const plan::trace::Summary& all) {
 /// become messages.
 std::expected<Job, std::string> fit_for(const std::string& file, Job job,
                                         const std::string& cluster_name) {
-    if (!file.ends_with(".goal") || !has_collectives(job)) {
+    if (!file.ends_with(".goal") || !trace::has_collectives(job)) {
+        if (!cluster_name.empty()) {
+            return std::unexpected(
+                "--cluster changes nothing here: only collective operations that become GOAL's "
+                "messages need one; leave it out");
+        }
         return job;
     }
     if (cluster_name.empty()) {
@@ -127,6 +128,10 @@ int write_converted(const std::expected<Job, std::string>& job, const TraceFileO
 }  // namespace
 
 namespace trace {
+
+bool has_collectives(const Job& job) {
+    return plan::trace::summarise(job).count[static_cast<std::size_t>(Kind::kCollective)] != 0;
+}
 
 std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes) {
     auto cluster = spec::find_cluster(name);

@@ -63,6 +63,7 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
                                                               const plan::Cluster& cluster) {
     std::vector<PlacedJob> jobs;
     std::vector<bool> taken;
+    bool collectives = false;
     for (const Wish& wish : wishes_of(options)) {
         auto placement = plan::trace::parse_placement(wish.placement);
         if (!placement) {
@@ -78,6 +79,7 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
         if (!gpus) {
             return std::unexpected(fmt::format("{}: {}", job->name, gpus.error()));
         }
+        collectives = collectives || trace::has_collectives(*job);
         if (options.steps) {
             auto expanded = plan::trace::expand(*job, cluster, *gpus);
             if (!expanded) {
@@ -87,6 +89,10 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
             job = *std::move(expanded);
         }
         jobs.push_back({*std::move(job), *std::move(gpus)});
+    }
+    if (options.steps && !collectives) {
+        return std::unexpected(
+            "--steps changes nothing here: no job has a collective operation; leave it out");
     }
     return jobs;
 }

@@ -81,6 +81,9 @@ std::string to_json(const Report& report);
 std::string to_timeline(const plan::trace::Player& player);
 std::string flows_csv(const plan::trace::Player& player);
 
+/// Returns whether some rank takes part in a collective operation.
+bool has_collectives(const plan::trace::Job& job);
+
 /// A file that --export names.
 struct Export {
     std::string format = {};  ///< "goal", "chakra" or "csv".
