@@ -12,14 +12,6 @@ constexpr double kBitsPerTick = 32;  // A tick is the time of four bytes on the 
 
 }  // namespace
 
-std::uint64_t errors_of(const PortCounts& counts) {
-    std::uint64_t sum = 0;
-    for (const auto& row : kErrorCounters) {
-        sum += counts.*row.value;
-    }
-    return sum;
-}
-
 float sent_load_of(const Port& port, const PortRate& rate) {
     const double bits = 8.0 * double{rate.xmit_bytes};
     return port.active_mbps == 0 ? 0.0F

@@ -37,9 +37,6 @@ constexpr std::uint64_t growth(std::uint64_t before, std::uint64_t now) {
     return now >= before ? now - before : now;
 }
 
-/// Returns the sum of all error counters.
-std::uint64_t errors_of(const PortCounts& counts);
-
 /// Returns the part of the time that a port waited, from the ticks of XmitWait in a second.
 float wait_share(const Port& port, double ticks_per_second);
 

@@ -38,7 +38,9 @@ class Install(CliCase):
                 "man8/softibd.8", "man8/softib-am.8", "man8/softib-sm.8"):
             self.assertTrue(list((prefix / "share" / "man").glob(page + "*")), page)
         for file in ("bash-completion/completions/softib", "fish/vendor_completions.d/softib.fish",
-                     "zsh/site-functions/_softib", "zsh/vendor-completions/_softib"):
+                     "zsh/site-functions/_softib", "zsh/vendor-completions/_softib",
+                     "softib/clusters/hgx-h200.toml", "softib/models/llama3.1-8b.toml",
+                     "softib/prices/prices.toml"):
             self.assertTrue((prefix / "share" / file).is_file(), file)
 
     def test_below_a_prefix(self):

@@ -169,6 +169,10 @@ class Commits(unittest.TestCase):
         for subject in ("sm: choose", "sm: The heir", "Choose an heir", "sm: Choose an heir."):
             self.assertFalse(check_commits.is_good(subject), subject)
 
+    def test_named_commits_stand_in_last_columns(self):
+        table = "| a verb | `entry.h` | `0aeefca7` |\n| `deadbeef` | no commit |\n"
+        self.assertEqual(check_commits.named_commits(table), ["0aeefca7"])
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -41,7 +41,6 @@ inline constexpr std::size_t kMftBlock = 32;
 inline constexpr std::size_t kMftPortsPerPosition = 16;
 using wire::kPKeyBlock;
 inline constexpr std::size_t kGuidBlock = 8;
-inline constexpr std::size_t kVlArbBlock = 32;
 
 /// The width and speeds of a port, by its cable and its hardware.
 struct PortSpec {

@@ -47,8 +47,6 @@ class RcRequester {
     }
     /// Returns whether there are packets that were sent and that the peer may still acknowledge.
     bool has_unacknowledged() const { return core_.state == QpState::kRts && acked_ != high_; }
-    std::uint32_t outstanding_reads() const { return reads_; }
-    Psn acknowledged_psn() const { return acked_; }
 
   private:
     enum class Timer : std::uint8_t { kAck, kRnr };

@@ -35,7 +35,6 @@ class RcResponder {
     void stop(bool say_last_words);
     InboundMessage& inbound() { return inbound_; }
 
-    Psn expected_psn() const { return expected_; }
     std::uint32_t msn() const { return msn_; }
 
   private:

@@ -53,8 +53,6 @@ class PauseGate {
         paused_ = false;
         return Tell::kResume;
     }
-    constexpr std::uint32_t held_blocks() const { return held_; }
-    constexpr bool paused() const { return paused_; }
 
   private:
     std::uint32_t held_ = 0;

@@ -7,6 +7,8 @@
 #include <bit>
 #include <iterator>
 
+#include "core/base/markup.h"
+
 namespace softib::topo {
 
 namespace {
@@ -26,29 +28,6 @@ constexpr const char* kStyle =
     "@media(prefers-color-scheme:dark){text{fill:#e6edf5}.u,.s,.c{fill:#9fb0c3}.bg{fill:#12171e}"
     ".sw{fill:#1d3557;stroke:#6ea8f0}.hca{fill:#1c3b2a;stroke:#62c48b}"
     ".grp{fill:#1a212b;stroke:#36424f}}";
-
-std::string escaped(const std::string& text) {
-    std::string result;
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                result += "&amp;";
-                break;
-            case '<':
-                result += "&lt;";
-                break;
-            case '>':
-                result += "&gt;";
-                break;
-            case '"':
-                result += "&quot;";
-                break;
-            default:
-                result += c;
-        }
-    }
-    return result;
-}
 
 const char* css_class(SvgCanvas::Kind kind) {
     switch (kind) {

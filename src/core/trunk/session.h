@@ -32,7 +32,6 @@
 namespace softib::trunk {
 
 inline constexpr std::size_t kHeaderBytes = 48;
-inline constexpr std::size_t kBodyBytesMax = kDatagramBytesMax - kHeaderBytes;
 /// The time between two datagrams without a body.
 inline constexpr std::uint64_t kHelloNs = 200'000'000;
 /// The time until the next datagram without a body while the window is full.

@@ -238,7 +238,6 @@ class WindowQueue {
     std::uint32_t add_chunk(std::uint32_t slot, std::uint32_t bin);
     std::uint32_t unlink(std::uint32_t bin);
     void push_far(TimePs at, Spot spot, Item item);
-    void take_far();
 
     TimePs window_ = 0;
     TimePs base_ = 0;

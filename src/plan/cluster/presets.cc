@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/base/nearest.h"
-#include "core/topo/spec.h"
 #include "plan/units.h"
 
 namespace softib::plan {
@@ -69,125 +69,32 @@ std::vector<Gpu> make_gpus() {
     };
 }
 
-const Gpu& gpu(std::string_view name) {
-    return *std::ranges::find(gpus(), name, &Gpu::name);
+const Cluster& named(std::string_view name) {
+    const auto found = std::ranges::find(preset_clusters(), name, &Cluster::name);
+    SOFTIB_CHECK(found != preset_clusters().end());  // Each family has its file.
+    return *found;
 }
 
-/// Returns a cluster of nodes with 8 GPUs and a NIC for each GPU.
-Cluster hgx(std::string_view gpu_name, std::uint32_t nodes, topo::Shape shape,
-            topo::Generation generation) {
-    Cluster cluster;
-    cluster.gpu = gpu(gpu_name);
-    cluster.gpus_per_node = 8;
-    cluster.nvlink = nvlink_of(cluster.gpu);
-    cluster.pcie = pcie_of(cluster.gpu);
-    cluster.fabric.spec.shape = shape;
-    cluster.fabric.spec.hosts = nodes;
-    cluster.fabric.spec.hcas_per_host = 8;
-    cluster.fabric.spec.generation = generation;
-    cluster.fabric.sharp = generation != topo::Generation::kEdr;
-    return cluster;
-}
-
-/// Returns a SuperPOD of scalable units with 32 nodes of 8 rails. With up to 4 units, the subnet
-/// manager's host takes the ports of one node (RA-11333, table 4); larger SuperPODs have other
-/// ports for it (table 3).
-Cluster superpod_h100(std::uint32_t units) {
-    constexpr std::uint32_t kNodes = 32;
-    const std::uint32_t nodes = units <= 4 ? units * kNodes - 1 : units * kNodes;
-    Cluster cluster = hgx("H100", nodes, topo::Shape::kSuperPod, topo::Generation::kNdr);
-    cluster.node_power_w = 10'200;
-    return cluster;
-}
-
-Cluster superpod_a100(std::uint32_t units) {
-    Cluster cluster = hgx("A100", units * 20, topo::Shape::kSuperPod, topo::Generation::kHdr);
-    cluster.node_power_w = 6'500;
-    return cluster;
-}
-
-/// Returns pods of 192 racks with 16 GPUs each. Within a pod all reach each other at full rate;
-/// between pods there is a seventh of it.
-Cluster meta_roce(std::uint32_t pods) {
-    Cluster cluster = hgx("H100", pods * 192 * 2, topo::Shape::kFatTree, topo::Generation::kNdr);
-    cluster.fabric.link_layer = LinkLayer::kRoce;
-    cluster.fabric.sharp = false;
-    topo::Spec& spec = cluster.fabric.spec;
-    spec.radix = 220;
-    spec.levels = 3;
-    spec.hosts_per_switch = 16;
-    spec.spine_oversubscription = {.down = 7, .up = 1};
-    return cluster;
-}
-
-Cluster meta_infiniband(std::uint32_t nodes) {
-    return hgx("H100", nodes, topo::Shape::kSuperPod, topo::Generation::kNdr);
-}
-
-Cluster ebay(std::uint32_t nodes) {
-    return hgx("H100", nodes, topo::Shape::kRailOptimized, topo::Generation::kNdr);
-}
-
-Cluster h800(std::uint32_t nodes) {
-    return hgx("H800", nodes, topo::Shape::kRailOptimized, topo::Generation::kNdr);
-}
-
-Cluster hgx_h200(std::uint32_t nodes) {
-    return hgx("H200", nodes, topo::Shape::kRailOptimized, topo::Generation::kNdr);
-}
-
-Cluster hgx_b200(std::uint32_t nodes) {
-    Cluster cluster = hgx("B200", nodes, topo::Shape::kRailOptimized, topo::Generation::kNdr);
-    cluster.node_power_w = 14'300;
-    return cluster;
-}
-
-/// Returns racks of 18 trays with 4 GPUs and 4 NICs each. NVLink joins all GPUs of a rack.
-Cluster nvl72_xdr(std::uint32_t racks) {
-    Cluster cluster = hgx("GB200", racks * 18, topo::Shape::kRailOptimized, topo::Generation::kXdr);
-    cluster.gpus_per_node = 4;
-    cluster.fabric.spec.hcas_per_host = 4;
-    cluster.node_power_w = 132'000.0 / 18;
-    return cluster;
-}
-
-struct Maker {
-    Preset preset;
-    Cluster (*make)(std::uint32_t);
+/// A family by its cluster's name, and its sizes.
+struct Family {
+    std::string_view name;
+    std::string_view unit;
+    std::uint32_t nodes_per_unit;
+    std::uint32_t size_max;
 };
+constexpr Family kFamilies[] = {
+    {"superpod-h100", "SU", 32, 64},  {"superpod-a100", "SU", 20, 28},
+    {"meta-ib-24k", "node", 1, 3072}, {"meta-roce-24k", "pod", 192 * 2, 8},
+    {"ebay-h100", "node", 1, 256},    {"h800-2048", "node", 1, 256},
+    {"hgx-h200", "node", 1, 512},     {"hgx-b200", "node", 1, 512},
+    {"nvl72-xdr", "rack", 18, 128}};
 
-const std::vector<Maker>& makers() {
-    static const std::vector<Maker> all{
-        {{"superpod-h100", "SU", 8, 64, "DGX SuperPOD: units of 32 DGX H100, NDR, rail-optimized",
-          "NVIDIA RA-11333, tables 3 and 4"},
-         superpod_h100},
-        {{"superpod-a100", "SU", 20, 28, "DGX SuperPOD: units of 20 DGX A100, HDR, rail-optimized",
-          "NVIDIA RA-10043 (Selene has 28 units)"},
-         superpod_a100},
-        {{"meta-ib-24k", "node", 3072, 3072, "Meta's InfiniBand cluster: 24,576 H100, NDR",
-          "Meta, Building Meta's GenAI Infrastructure, 2024; radix and levels of Quantum-2 "
-          "assumed"},
-         meta_infiniband},
-        {{"meta-roce-24k", "pod", 8, 8, "Meta's RoCE cluster: 24,576 H100, 400GbE, pods share 1:7",
-          "Llama 3 herd, 3.3.1; spines and cores of one radix assumed"},
-         meta_roce},
-        {{"ebay-h100", "node", 60, 256, "eBay's e-Llama cluster: 60 x 8 H100, InfiniBand",
-          "eBay, Scaling LLMs for e-commerce, 2025; NDR and rails assumed"},
-         ebay},
-        {{"h800-2048", "node", 256, 256, "2,048 H800 as DeepSeek-V3's: 8 NDR NICs a node",
-          "DeepSeek-V3 report, 3.1; rails assumed"},
-         h800},
-        {{"hgx-h200", "node", 32, 512, "Nodes of 8 H200 with 8 NDR NICs, rail-optimized",
-          "NVIDIA data sheets"},
-         hgx_h200},
-        {{"hgx-b200", "node", 64, 512, "Nodes of 8 B200 with 8 NDR NICs, rail-optimized",
-          "NVIDIA data sheets; the machine of validation rows C1 and C2"},
-         hgx_b200},
-        {{"nvl72-xdr", "rack", 8, 128, "NVL72 racks of 72 GB200 with an XDR NIC for each GPU",
-          "NVIDIA data sheets of GB200 NVL72 and Quantum-X800; rails assumed"},
-         nvl72_xdr},
-    };
-    return all;
+/// Returns the nodes of a preset of this size. With up to 4 units, the subnet manager's host of a
+/// SuperPOD of H100 takes the ports of one node (RA-11333, table 4); larger SuperPODs have other
+/// ports for it (table 3).
+std::uint32_t nodes_of(const Preset& preset, std::uint32_t size) {
+    const bool manager = preset.name == "superpod-h100" && size <= 4;
+    return size * preset.nodes_per_unit - (manager ? 1 : 0);
 }
 
 }  // namespace
@@ -242,11 +149,26 @@ Pcie pcie_of(const Gpu& gpu) {
             .latency_us = 0.35};
 }
 
+Cluster made_of(std::string_view gpu) {
+    Cluster cluster;
+    cluster.gpu = *std::ranges::find(gpus(), gpu, &Gpu::name);
+    cluster.nvlink = nvlink_of(cluster.gpu);
+    cluster.pcie = pcie_of(cluster.gpu);
+    return cluster;
+}
+
 const std::vector<Preset>& presets() {
     static const std::vector<Preset> all = [] {
         std::vector<Preset> result;
-        for (const Maker& maker : makers()) {
-            result.push_back(maker.preset);
+        for (const Family& family : kFamilies) {
+            const Cluster& cluster = named(family.name);
+            result.push_back({.name = cluster.name,
+                              .unit = std::string(family.unit),
+                              .nodes_per_unit = family.nodes_per_unit,
+                              .size_default = cluster.nodes() / family.nodes_per_unit,
+                              .size_max = family.size_max,
+                              .title = cluster.title,
+                              .source = cluster.source});
         }
         return result;
     }();
@@ -257,7 +179,7 @@ std::expected<Cluster, std::string> find_preset(std::string_view text) {
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     std::vector<std::string_view> names;
-    for (const auto& [preset, make] : makers()) {
+    for (const Preset& preset : presets()) {
         names.emplace_back(preset.name);
         if (preset.name != name) {
             continue;
@@ -272,10 +194,9 @@ std::expected<Cluster, std::string> find_preset(std::string_view text) {
             }
             size = *given;
         }
-        Cluster cluster = make(static_cast<std::uint32_t>(size));
+        Cluster cluster = named(name);
+        cluster.fabric.spec.hosts = nodes_of(preset, static_cast<std::uint32_t>(size));
         cluster.name = text;
-        cluster.title = preset.title;
-        cluster.source = preset.source;
         cluster.fabric.spec.name = name;
         return cluster;
     }

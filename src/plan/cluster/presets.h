@@ -25,10 +25,16 @@ NvLink nvlink_of(const Gpu& gpu);
 /// bytes.
 Pcie pcie_of(const Gpu& gpu);
 
+/// Returns a cluster of nodes of this GPU, with the NVLink and PCIe in which it is sold.
+Cluster made_of(std::string_view gpu);
+/// Returns the clusters of the files in clusters/.
+const std::vector<Cluster>& preset_clusters();
+
 /// A family of clusters that differ in size.
 struct Preset {
     std::string name = {};
-    std::string unit = {};           ///< The unit of its size: "SU", "node", "rack".
+    std::string unit = {};  ///< The unit of its size: "SU", "node", "rack".
+    std::uint32_t nodes_per_unit = 0;
     std::uint32_t size_default = 0;  ///< Size in units if none is given.
     std::uint32_t size_max = 0;
     std::string title = {};

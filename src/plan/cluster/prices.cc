@@ -9,9 +9,6 @@ namespace softib::plan {
 
 namespace {
 
-constexpr const char* kReseller = "resellers' and cloud reports; low confidence";
-constexpr const char* kSheet = "data sheets";
-
 Range find_price(const Prices& prices, std::string_view name) {
     const auto found = std::ranges::find(prices, name, &Price::name);
     return found == prices.end() ? Range{} : Range{found->low, found->high};
@@ -42,23 +39,6 @@ void add_line(Bill& bill, std::string what, double count, const Range& each, Ran
 }
 
 }  // namespace
-
-Prices default_prices() {
-    return {
-        {"switch_port", 180, 250, "1,024-GPU NDR tree: 48 switches, 0.55 to 0.75 M$ (reseller)"},
-        {"nic", 1'500, 2'500, kReseller},
-        {"cable_dac", 100, 300, kReseller},
-        {"cable_acc", 200, 500, kReseller},
-        {"cable_aoc", 500, 1'500, kReseller},
-        {"cable_multi_mode", 1'200, 2'400, "two transceivers and fibre; " + std::string(kReseller)},
-        {"cable_single_mode", 1'600, 3'200,
-         "two transceivers and fibre; " + std::string(kReseller)},
-        {"gpu", 31'250, 56'250, "an eighth of a server with 8 GPUs; " + std::string(kReseller)},
-        {"node", 0, 0, "none: a node costs its GPUs"},
-        {"switch_port_w", 12, 27, "Quantum-2 QM9700: 747 W with copper to 1,720 W at most"},
-        {"nic_w", 17, 26, kSheet},
-        {"transceiver_w", 8, 17, kSheet}};
-}
 
 Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices& prices) {
     Bill bill;

@@ -33,8 +33,11 @@ struct Price {
     double low = 0;
     double high = 0;
     std::string source = {};
+
+    friend bool operator==(const Price&, const Price&) = default;
 };
 using Prices = std::vector<Price>;
+/// Returns the prices of prices.toml.
 Prices default_prices();
 
 struct CostLine {

@@ -2,7 +2,8 @@
 #pragma once
 
 // A transformer by its hyper-parameters: how many parameters it has, and how many floating-point
-// operations a token costs. model_presets.cc has published models; spec/model reads one from TOML.
+// operations a token costs. Published models are the files of models/; spec/model reads those of
+// users.
 
 #include <cstdint>
 #include <expected>
@@ -56,6 +57,7 @@ struct Model {
     double value_width() const {
         return static_cast<double>(heads) * (latent() ? value_dim : head_dim);
     }
+    friend bool operator==(const Model&, const Model&) = default;
 };
 
 /// Returns the parameters of attention in one layer, norms included.

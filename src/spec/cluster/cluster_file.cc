@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "core/base/nearest.h"
@@ -90,6 +91,9 @@ const std::vector<NumberKey>& number_keys() {
     return keys;
 }
 
+constexpr std::pair<std::string_view, std::string Cluster::*> kTextKeys[] = {
+    {"name", &Cluster::name}, {"title", &Cluster::title}, {"source", &Cluster::source}};
+
 constexpr std::array<std::string_view, 4> kSectionNames{"gpu_rates", "nvlink", "pcie", "fabric"};
 
 class ClusterReader {
@@ -145,9 +149,11 @@ class ClusterReader {
             return refuse(node.source(),
                           fmt::format("'{}' must be a text, a number, true or false", key.str()));
         }
-        if (section.empty() && key == "name") {
-            cluster_.name = *text;
-            return {};
+        for (const auto& [name, field] : kTextKeys) {
+            if (section.empty() && key == name) {
+                cluster_.*field = *text;
+                return {};
+            }
         }
         if (section.empty() && key == "base") {
             auto base = plan::find_preset(*text);
@@ -176,7 +182,7 @@ class ClusterReader {
             }
         }
         if (section.empty()) {
-            names.insert(names.end(), {"name", "base", "gpu"});
+            names.insert(names.end(), {"name", "title", "source", "base", "gpu"});
             names.insert(names.end(), kSectionNames.begin(), kSectionNames.end());
         }
         return refuse(key.source(), unknown_name("key", key.str(), names));
@@ -319,17 +325,19 @@ std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
             return refuse(key.source(), unknown_name("price", key.str(), names));
         }
         const toml::array* const range = node.as_array();
-        const auto low =
-            range != nullptr && range->size() == 2 ? range->at(0).value<double>() : std::nullopt;
+        const std::size_t size = range == nullptr ? 0 : range->size();
+        const auto low = size == 2 || size == 3 ? range->at(0).value<double>() : std::nullopt;
         const auto high = low ? range->at(1).value<double>() : std::nullopt;
-        if (!low || !high || *low < 0 || *high < *low) {
-            return refuse(
-                node.source(),
-                fmt::format("'{}' must be a range of two numbers, [LOW, HIGH]", key.str()));
+        const auto source = size == 3 ? range->at(2).value<std::string>() : file;
+        if (!low || !high || *low < 0 || *high < *low || !source) {
+            return refuse(node.source(),
+                          fmt::format("'{}' must be a range of two numbers and, if you want, where "
+                                      "they are from: [LOW, HIGH, \"source\"]",
+                                      key.str()));
         }
         found->low = *low;
         found->high = *high;
-        found->source = file;
+        found->source = *source;
     }
     return prices;
 }

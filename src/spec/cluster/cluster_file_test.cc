@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "spec/cluster/cluster_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/topo/spec.h"
+#include "plan/cluster/presets.h"
 #include "spec/key_rule.h"
 
 namespace softib::spec {
@@ -133,8 +135,39 @@ TEST(ClusterFile, PricesAreRanges) {
     EXPECT_EQ(parse_prices("nick = [1, 2]\n", "p.toml").error(),
               "p.toml:1:1: unknown price 'nick'; did you mean 'nic'?");
     EXPECT_EQ(parse_prices("nic = 5\n", "p.toml").error(),
-              "p.toml:1:7: 'nic' must be a range of two numbers, [LOW, HIGH]");
+              "p.toml:1:7: 'nic' must be a range of two numbers and, if you want, where they are "
+              "from: [LOW, HIGH, \"source\"]");
     EXPECT_FALSE(parse_prices("nic = [5, 3]\n", "p.toml"));
+    EXPECT_FALSE(parse_prices("nic = [1, 2, 3]\n", "p.toml"));
+}
+
+std::string figures_of(const plan::Cluster& cluster) {
+    const plan::ClusterFabric& fabric = cluster.fabric;
+    const topo::Spec& spec = fabric.spec;
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", cluster.name,
+                       cluster.title, cluster.source, cluster.gpu.name, cluster.gpus_per_node,
+                       cluster.node_power_w, cluster.nvlink.domain_gpus, cluster.nvlink.bytes_per_s,
+                       cluster.pcie.bytes_per_s, topo::to_string(spec.shape), spec.hosts,
+                       spec.hcas_per_host, topo::link_speed(spec.generation).name, spec.radix,
+                       spec.levels, spec.hosts_per_switch, spec.spine_oversubscription.down) +
+           fmt::format(" {} {} {} {} {} {}", spec.spine_oversubscription.up,
+                       spec.oversubscription.down, plan::to_string(fabric.link_layer), fabric.sharp,
+                       fabric.mtu, fabric.engine);
+}
+
+TEST(ClusterFile, AFileOfThePlannerIsItsPreset) {
+    for (const plan::Preset& preset : plan::presets()) {
+        const auto copied =
+            find_cluster(fmt::format("{}/clusters/{}.toml", SOFTIB_CLUSTERS, preset.name));
+        ASSERT_TRUE(copied) << copied.error();
+        EXPECT_EQ(figures_of(*copied), figures_of(*plan::find_preset(preset.name)));
+    }
+}
+
+TEST(PriceFile, TheFileOfThePlannerIsItsDefaults) {
+    const auto prices = load_prices(SOFTIB_CLUSTERS "/prices.toml");
+    ASSERT_TRUE(prices) << prices.error();
+    EXPECT_EQ(*prices, plan::default_prices());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "spec/model/model_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace softib::spec {
@@ -23,6 +24,15 @@ TEST(ModelFile, HyperParametersGiveTheParametersOfGpt2) {
     EXPECT_EQ(model->kv_heads, 12U);
     EXPECT_EQ(model->head_dim, 64U);
     EXPECT_EQ(plan::total_parameters(*model), 124'439'808.0);
+}
+
+TEST(ModelFile, AFileOfThePlannerIsItsPreset) {
+    for (const plan::Model& preset : plan::model_presets()) {
+        const auto model = load_model(fmt::format("{}/{}.toml", SOFTIB_MODELS, preset.name));
+        ASSERT_TRUE(model) << model.error();
+        EXPECT_EQ(*model, preset) << preset.name;
+        EXPECT_FALSE(plan::find_fault(preset)) << preset.name;
+    }
 }
 
 TEST(ModelFile, ABaseHasWhatTheFileDoesNotSay) {

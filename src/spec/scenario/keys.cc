@@ -409,10 +409,6 @@ const std::vector<TrafficRule>& traffic_rules() {
     return kTrafficRules;
 }
 
-const std::vector<FailRule>& fail_rules() {
-    return kFailRules;
-}
-
 bool is_traffic_key(std::string_view key) {
     return find_in(kTrafficRules, key) != nullptr;
 }

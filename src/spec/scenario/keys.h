@@ -58,6 +58,5 @@ std::vector<ScenarioRule> congestion_rules();
 /// Sets the variants of a scenario from a text such as "ib,roce+ecmp=spray".
 Result set_compare(Scenario& scenario, const std::string& text);
 const std::vector<TrafficRule>& traffic_rules();
-const std::vector<FailRule>& fail_rules();
 
 }  // namespace softib::spec

@@ -5,12 +5,6 @@
 
 namespace softib::telemetry {
 
-namespace {
-
-constexpr int kBusyMs = 2000;
-
-}  // namespace
-
 Statement::Statement(sqlite3* db, const char* sql) {
     sqlite3_stmt* statement = nullptr;
     sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
@@ -52,6 +46,10 @@ std::int64_t Statement::number(int column) const {
     return sqlite3_column_int64(statement_.get(), column);
 }
 
+double Statement::real(int column) const {
+    return sqlite3_column_double(statement_.get(), column);
+}
+
 std::string_view Statement::bytes(int column) const {
     const void* const data = sqlite3_column_blob(statement_.get(), column);
     const int size = sqlite3_column_bytes(statement_.get(), column);
@@ -60,7 +58,8 @@ std::string_view Statement::bytes(int column) const {
                : std::string_view(static_cast<const char*>(data), static_cast<std::size_t>(size));
 }
 
-std::expected<Database, std::string> Database::open(const std::string& path, bool writable) {
+std::expected<Database, std::string> Database::open(const std::string& path, bool writable,
+                                                    int busy_ms) {
     Database database;
     sqlite3* db = nullptr;
     const int flags = writable ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
@@ -70,7 +69,7 @@ std::expected<Database, std::string> Database::open(const std::string& path, boo
         return std::unexpected(fmt::format("cannot open {}: {}", path,
                                            db == nullptr ? "no memory" : database.error()));
     }
-    sqlite3_busy_timeout(db, kBusyMs);
+    sqlite3_busy_timeout(db, busy_ms);
     return database;
 }
 

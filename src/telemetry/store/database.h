@@ -30,6 +30,7 @@ class Statement {
     void reset();
 
     std::int64_t number(int column) const;
+    double real(int column) const;
     std::string_view bytes(int column) const;  ///< Valid until the next step().
 
   private:
@@ -41,15 +42,16 @@ class Statement {
 
 class Database {
   public:
-    /// Opens a file; makes it if it is missing and `writable`.
-    static std::expected<Database, std::string> open(const std::string& path, bool writable);
+    /// Opens a file; makes it if it is missing and `writable`. `busy_ms` is how long statements
+    /// wait for another process that writes.
+    static std::expected<Database, std::string> open(const std::string& path, bool writable,
+                                                     int busy_ms = 2000);
 
     bool execute(const char* sql);
     Statement prepare(const char* sql) { return {db_.get(), sql}; }
     /// Runs a query. Returns the number in the first column of the first row; 0 if there is none.
     std::int64_t number(const char* sql);
     std::string error() const;
-    sqlite3* handle() { return db_.get(); }
 
   private:
     struct Close {

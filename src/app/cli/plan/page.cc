@@ -14,7 +14,6 @@ namespace softib::app {
 
 namespace {
 
-constexpr double kPlotWidth = 860;
 constexpr double kPlotHeight = 340;
 constexpr double kPlotLeft = 70;
 constexpr double kPlotBottom = 30;
@@ -34,14 +33,9 @@ struct Axis {
     }
 };
 
-std::string wrap_svg(double height, const std::string& inside) {
-    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kPlotWidth, height,
-                       inside);
-}
-
 std::string grid_lines(const Axis& x, const Axis& y, const std::string& unit) {
     std::string out;
-    const double right = kPlotWidth - 10;
+    const double right = kPictureWidth - 10;
     const double base = kPlotHeight - kPlotBottom;
     for (double value = std::pow(10, std::ceil(std::log10(y.low))); value <= y.high; value *= 10) {
         const double at = base - y.place(value) * (base - kPlotTop);
@@ -50,14 +44,9 @@ std::string grid_lines(const Axis& x, const Axis& y, const std::string& unit) {
             "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:g}</text>\n",
             kPlotLeft, at, right, kPlotLeft - 6, at + 4, value);
     }
-    constexpr int kMarks = 6;
-    for (int i = 0; i <= kMarks; ++i) {
-        const double part = static_cast<double>(i) / kMarks;
-        const double value = x.low * std::pow(x.high / x.low, part);
-        out += fmt::format("<text x=\"{:.0f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                           kPlotLeft + part * (right - kPlotLeft - 30), kPlotHeight - 8,
-                           plan::show_size(static_cast<std::uint64_t>(value)));
-    }
+    out += axis_marks(kPlotLeft, right - 30, kPlotHeight - 8, 6, [&](double part) {
+        return plan::show_size(static_cast<std::uint64_t>(x.low * std::pow(x.high / x.low, part)));
+    });
     return out + fmt::format("<text x=\"4\" y=\"12\">{}</text>\n", escaped(unit));
 }
 
@@ -82,20 +71,18 @@ std::string line_plot(const std::vector<Series>& series, const std::string& unit
         const char* const colour = kPageColours[i % kPageColours.size()];
         // When there are no more colours, they are used again with dashes.
         const char* const dashes = i < kPageColours.size() ? "" : " stroke-dasharray=\"7 4\"";
-        std::string path;
+        std::vector<std::pair<double, double>> points;
         for (const auto& [size, value] : series[i].points) {
-            path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L',
-                                kPlotLeft + x.place(size) * (kPlotWidth - kPlotLeft - 40),
+            points.emplace_back(kPlotLeft + x.place(size) * (kPictureWidth - kPlotLeft - 40),
                                 base - y.place(value) * (base - kPlotTop));
         }
-        out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n",
-                           path, colour, dashes);
+        out += curve(points, colour, dashes);
         legend += fmt::format(
             "<svg viewBox=\"0 0 24 8\" style=\"width:24px\"><path d=\"M0 4h24\" stroke=\"{}\" "
             "stroke-width=\"2\"{}/></svg> {} &nbsp; ",
             colour, dashes, escaped(series[i].name));
     }
-    return "<p>" + legend + "</p>\n" + wrap_svg(kPlotHeight, out);
+    return "<p>" + legend + "</p>\n" + picture(kPlotHeight, out);
 }
 
 std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
@@ -109,7 +96,7 @@ std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
     std::string out;
     double at = 4;
     for (const auto& [name, value] : bars) {
-        const double wide = most > 0 ? value / most * (kPlotWidth - kNames - 130) : 0;
+        const double wide = most > 0 ? value / most * (kPictureWidth - kNames - 130) : 0;
         out += fmt::format(
             "<text x=\"{0}\" y=\"{1:.0f}\" text-anchor=\"end\">{2}</text>"
             "<rect x=\"{3}\" y=\"{4:.0f}\" width=\"{5:.1f}\" height=\"18\" fill=\"#1f6feb\"/>"
@@ -118,16 +105,7 @@ std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
             escaped(unit));
         at += kRow;
     }
-    return wrap_svg(at + 4, out);
-}
-
-std::string page_table(const std::vector<std::string>& header,
-                       const std::vector<std::vector<std::string>>& rows) {
-    std::string out = "<table>\n" + table_row(header, "th");
-    for (const auto& row : rows) {
-        out += table_row(row, "td");
-    }
-    return out + "</table>\n";
+    return picture(at + 4, out);
 }
 
 }  // namespace softib::app

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Tables and plots in the HTML pages of `softib plan`.
+// Plots in the HTML pages of `softib plan`.
 
 #include <string>
 #include <utility>
@@ -19,7 +19,5 @@ std::string line_plot(const std::vector<Series>& series, const std::string& unit
 /// Returns a plot, as SVG, with a bar for each name.
 std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
                      const std::string& unit);
-std::string page_table(const std::vector<std::string>& header,
-                       const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace softib::app

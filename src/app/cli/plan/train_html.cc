@@ -21,7 +21,6 @@ constexpr const char* kDoingNames[] = {"waits", "forward", "backward", "optimize
                                        "gradients and parameters while nothing computes"};
 
 constexpr std::size_t kPieces = 780;  ///< Pieces of a step, about as many as there are pixels.
-constexpr double kPictureWidth = 860;
 constexpr double kLabel = 64;
 constexpr double kRowHeight = 12;
 
@@ -70,19 +69,11 @@ std::string timeline_picture(const plan::Step& step) {
         }
     }
     const double base = 4 + kRowHeight * static_cast<double>(rows.size());
-    constexpr int kMarks = 5;
-    for (int i = 0; i <= kMarks; ++i) {
-        const double part = static_cast<double>(i) / kMarks;
-        out += fmt::format(
-            "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>\n",
-            kLabel + part * (kPictureWidth - kLabel - 4), base + 14,
-            i == 0        ? "start"
-            : i == kMarks ? "end"
-                          : "middle",
-            i == 0 ? "0" : plan::show_time(static_cast<plan::TimePs>(part * step.seconds * 1e12)));
-    }
-    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kPictureWidth,
-                       base + 20, out);
+    out += axis_marks(kLabel, kPictureWidth - 4, base + 14, 5, [&](double part) {
+        return part == 0 ? "0"
+                         : plan::show_time(static_cast<plan::TimePs>(part * step.seconds * 1e12));
+    });
+    return picture(base + 20, out);
 }
 
 std::string legend() {

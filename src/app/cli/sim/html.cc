@@ -12,7 +12,6 @@ namespace softib::app::sim {
 
 namespace {
 
-constexpr double kWidth = 860;
 constexpr double kHeight = 260;
 constexpr double kLeft = 60;
 constexpr double kBottom = 30;
@@ -25,25 +24,14 @@ std::string percent_text(double part) {
     return fmt::format("{:.0f} %", 100 * part);
 }
 
-std::string svg(double height, const std::string& inside) {
-    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kWidth, height,
-                       inside);
-}
-
 /// Returns the axes of a plot over time, from 0 to `max_us`.
 std::string axes(double max_us, const char* vertical) {
-    std::string out = fmt::format(
-        "<path class=\"axis\" d=\"M{0} 10V{1}H{2}\"/>\n"
-        "<text x=\"4\" y=\"20\">{3}</text>\n",
-        kLeft, kHeight - kBottom, kWidth - 10, vertical);
-    constexpr int kMarks = 5;
-    for (int i = 0; i <= kMarks; ++i) {
-        const double part = static_cast<double>(i) / kMarks;
-        out += fmt::format("<text x=\"{:.0f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                           kLeft + part * (kWidth - kLeft - 40), kHeight - 8,
-                           i == 0 ? "0" : micro_text(part * max_us));
-    }
-    return out;
+    return fmt::format(
+               "<path class=\"axis\" d=\"M{0} 10V{1}H{2}\"/>\n"
+               "<text x=\"4\" y=\"20\">{3}</text>\n",
+               kLeft, kHeight - kBottom, kPictureWidth - 10, vertical) +
+           axis_marks(kLeft, kPictureWidth - 40, kHeight - 8, 5,
+                      [&](double part) { return part == 0 ? "0" : micro_text(part * max_us); });
 }
 
 struct Curve {
@@ -65,21 +53,19 @@ std::string completion_plot(const std::vector<Curve>& curves) {
     for (std::size_t i = 0; i < curves.size(); ++i) {
         const plan::Distribution& us = curves[i].us;
         const char* const colour = kPageColours[i % kPageColours.size()];
-        std::string path;
+        std::vector<std::pair<double, double>> points;
         constexpr int kPoints = 200;
         for (int point = 0; point <= kPoints && !us.empty(); ++point) {
             const double part = static_cast<double>(point) / kPoints;
-            path += fmt::format("{}{:.1f} {:.1f}", point == 0 ? 'M' : 'L',
-                                kLeft + us.percentile(100 * part) / max_us * (kWidth - kLeft - 40),
-                                kHeight - kBottom - part * high);
+            points.emplace_back(
+                kLeft + us.percentile(100 * part) / max_us * (kPictureWidth - kLeft - 40),
+                kHeight - kBottom - part * high);
         }
-        out += fmt::format(
-            "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
-            "<text x=\"{}\" y=\"{}\" style=\"fill:{}\">{}</text>\n",
-            path, colour, kLeft + 12, 26 + 16 * static_cast<int>(i), colour,
-            escaped(curves[i].name));
+        out += curve(points, colour) +
+               fmt::format("<text x=\"{}\" y=\"{}\" style=\"fill:{}\">{}</text>\n", kLeft + 12,
+                           26 + 16 * static_cast<int>(i), colour, escaped(curves[i].name));
     }
-    return svg(kHeight, out);
+    return picture(kHeight, out);
 }
 
 std::string histogram_plot(const plan::TrafficResult& traffic) {
@@ -91,7 +77,8 @@ std::string histogram_plot(const plan::TrafficResult& traffic) {
     }
     constexpr double kTall = 120;
     std::string out;
-    const double wide = (kWidth - 20) / static_cast<double>(std::max<std::size_t>(bins.size(), 1));
+    const double wide =
+        (kPictureWidth - 20) / static_cast<double>(std::max<std::size_t>(bins.size(), 1));
     for (std::size_t i = 0; i < bins.size(); ++i) {
         const double high = kTall * static_cast<double>(bins[i].count) / static_cast<double>(most);
         out += fmt::format(
@@ -104,9 +91,10 @@ std::string histogram_plot(const plan::TrafficResult& traffic) {
         out += fmt::format(
             "<text x=\"10\" y=\"{0}\">{1}</text>"
             "<text x=\"{2}\" y=\"{0}\" text-anchor=\"end\">{3}</text>\n",
-            kTall + 28, micro_text(bins.front().from), kWidth - 10, micro_text(bins.back().to));
+            kTall + 28, micro_text(bins.front().from), kPictureWidth - 10,
+            micro_text(bins.back().to));
     }
-    return svg(kTall + 36, out);
+    return picture(kTall + 36, out);
 }
 
 /// Returns a strip of cells for all links; the redder a cell, the busier its link. If there are
@@ -121,7 +109,7 @@ std::string heat_strip(const plan::Results& results, bool hosts) {
     constexpr std::size_t kCellsMax = 2000;
     constexpr std::size_t kColumns = 100;
     const std::size_t each = std::max<std::size_t>((links.size() + kCellsMax - 1) / kCellsMax, 1);
-    constexpr double kCell = (kWidth - 20) / kColumns;
+    constexpr double kCell = (kPictureWidth - 20) / kColumns;
     std::string out;
     std::size_t cell = 0;
     for (std::size_t first = 0; first < links.size(); first += each, ++cell) {
@@ -140,39 +128,35 @@ std::string heat_strip(const plan::Results& results, bool hosts) {
             escaped((*busiest)->peer), percent_text((*busiest)->use));
     }
     const double rows = static_cast<double>((cell + kColumns - 1) / kColumns);
-    return svg(10 + kCell * std::max(rows, 1.0), out);
+    return picture(10 + kCell * std::max(rows, 1.0), out);
 }
 
 std::string traffic_table(const plan::Results& results) {
-    std::string out = "<table>\n" + table_row({"traffic", "senders", "message", "delivered", "time",
-                                               "together", "median", "99 %", "per message"},
-                                              "th");
+    std::vector<Cells> rows;
     for (const plan::TrafficResult& each : results.traffics) {
-        out += table_row(
-            {each.pattern, std::to_string(each.senders), plan::show_size(each.message_bytes),
-             fmt::format("{} of {}", each.delivered, each.messages),
-             plan::show_time(each.duration()), plan::show_rate(each.gbps),
-             micro_text(each.completion_us.percentile(50)),
-             micro_text(each.completion_us.percentile(99)),
-             plan::show_rate(each.message_gbps.mean())},
-            "td");
+        rows.push_back({each.pattern, std::to_string(each.senders),
+                        plan::show_size(each.message_bytes),
+                        fmt::format("{} of {}", each.delivered, each.messages),
+                        plan::show_time(each.duration()), plan::show_rate(each.gbps),
+                        micro_text(each.completion_us.percentile(50)),
+                        micro_text(each.completion_us.percentile(99)),
+                        plan::show_rate(each.message_gbps.mean())});
     }
-    return out + "</table>\n";
+    return page_table({"traffic", "senders", "message", "delivered", "time", "together", "median",
+                       "99 %", "per message"},
+                      rows);
 }
 
 std::string link_table(const run::Report& report) {
     const plan::Results& results = report.results;
-    std::string out =
-        "<table>\n" +
-        table_row({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, "th");
+    std::vector<Cells> rows;
     for (const std::uint32_t i : results.busiest) {
         const plan::LinkResult& link = results.links[i];
-        out += table_row({link.name, link.peer, percent_text(link.use), percent_text(link.full),
-                          report.has_packets() ? percent_text(link.wait) : "?",
-                          run::flows_on(report, link), plan::show_rate(link.gbps)},
-                         "td");
+        rows.push_back({link.name, link.peer, percent_text(link.use), percent_text(link.full),
+                        report.has_packets() ? percent_text(link.wait) : "?",
+                        run::flows_on(report, link), plan::show_rate(link.gbps)});
     }
-    return out + "</table>\n";
+    return page_table({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, rows);
 }
 
 std::string sentences(const run::Report& report) {
@@ -230,12 +214,8 @@ std::string to_html(const run::Comparison& comparison) {
                            escaped(each.report.engine), escaped(each.report.network));
         curves.push_back({each.name, run::figures_of(each.report).completion_us});
     }
-    out += "</ul>\n<h2>Side by side</h2>\n<table>\n";
-    const std::vector<std::vector<std::string>> rows = run::comparison_rows(comparison);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        out += table_row(rows[i], i == 0 ? "th" : "td");
-    }
-    out += "</table>\n<h2>Messages done after a time</h2>\n" + completion_plot(curves);
+    out += "</ul>\n<h2>Side by side</h2>\n" + page_table(run::comparison_rows(comparison)) +
+           "<h2>Messages done after a time</h2>\n" + completion_plot(curves);
     for (const run::Compared& each : comparison.variants) {
         out += fmt::format("<h2>{}: what was in the way</h2>\n", escaped(each.name)) +
                sentences(each.report);

@@ -87,14 +87,6 @@ std::string text_table(const Rows& rows, std::size_t red) {
     return table.text();
 }
 
-std::string page_table(const Rows& rows) {
-    std::string out = "<table>\n";
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        out += table_row(rows[i], i == 0 ? "th" : "td");
-    }
-    return out + "</table>\n";
-}
-
 }  // namespace
 
 std::string to_text(const run::WhatIfReport& whatif) {

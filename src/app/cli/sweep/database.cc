@@ -2,8 +2,8 @@
 #include "app/cli/sweep/database.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
+#include <functional>
 #include <set>
 #include <type_traits>
 
@@ -28,106 +28,50 @@ std::vector<std::string> number_names() {
     return names;
 }
 
-std::string text_at(sqlite3_stmt* statement, int place) {
-    const void* const text = sqlite3_column_blob(statement, place);
-    const int size = sqlite3_column_bytes(statement, place);
-    return text == nullptr
-               ? std::string()
-               : std::string(static_cast<const char*>(text), static_cast<std::size_t>(size));
-}
-
 }  // namespace
 
-struct Database::State {
-    struct Closer {
-        void operator()(sqlite3* open) const { sqlite3_close(open); }
-        void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-    };
-    using Handle = std::unique_ptr<sqlite3, Closer>;
-    using Statement = std::unique_ptr<sqlite3_stmt, Closer>;
+std::unexpected<std::string> Database::error() const {
+    return std::unexpected(fmt::format("{}: {}", file_, rows_.error()));
+}
 
-    std::string file;
-    Handle handle;
-
-    std::unexpected<std::string> error() const {
-        return std::unexpected(fmt::format("{}: {}", file, sqlite3_errmsg(handle.get())));
+Database::Result Database::make_table(const std::vector<std::string>& keys) {
+    std::string sql = "CREATE TABLE IF NOT EXISTS points (\"key\" TEXT PRIMARY KEY, number INTEGER";
+    for (const std::string& key : keys) {
+        sql += ", " + column(key) + " TEXT";
     }
-    std::expected<Statement, std::string> prepare(const std::string& sql) const {
-        sqlite3_stmt* statement = nullptr;
-        if (sqlite3_prepare_v2(handle.get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    sql += ", status TEXT NOT NULL, error TEXT";
+    for (const std::string& name : number_names()) {
+        sql += ", " + column(name) + " REAL";
+    }
+    if (!rows_.execute((sql + ", log_hash TEXT, report TEXT)").c_str())) {
+        return error();
+    }
+    // A sweep that was extended may have keys for which the table has no column yet.
+    std::set<std::string, std::less<>> present;
+    telemetry::Statement info = rows_.prepare("PRAGMA table_info(points)");
+    while (info.step() == SQLITE_ROW) {
+        present.emplace(info.bytes(1));
+    }
+    for (const std::string& key : keys) {
+        if (!present.contains(key) &&
+            !rows_.execute(("ALTER TABLE points ADD COLUMN " + column(key) + " TEXT").c_str())) {
             return error();
         }
-        return Statement(statement);
     }
-    Result execute(const std::string& sql) const {
-        return sqlite3_exec(handle.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK
-                   ? Result{}
-                   : error();
-    }
-    std::expected<std::set<std::string>, std::string> columns() const {
-        const auto statement = prepare("PRAGMA table_info(points)");
-        if (!statement) {
-            return std::unexpected(statement.error());
-        }
-        std::set<std::string> names;
-        while (sqlite3_step(statement->get()) == SQLITE_ROW) {
-            names.insert(text_at(statement->get(), 1));
-        }
-        return names;
-    }
-    Result make_table(const std::vector<std::string>& keys) const {
-        std::string sql =
-            "CREATE TABLE IF NOT EXISTS points (\"key\" TEXT PRIMARY KEY, number INTEGER";
-        for (const std::string& key : keys) {
-            sql += ", " + column(key) + " TEXT";
-        }
-        sql += ", status TEXT NOT NULL, error TEXT";
-        for (const std::string& name : number_names()) {
-            sql += ", " + column(name) + " REAL";
-        }
-        if (auto made = execute(sql + ", log_hash TEXT, report TEXT)"); !made) {
-            return made;
-        }
-        // A sweep that was extended may have keys for which the table has no column yet.
-        const auto present = columns();
-        if (!present) {
-            return std::unexpected(present.error());
-        }
-        for (const std::string& key : keys) {
-            if (present->contains(key)) {
-                continue;
-            }
-            if (auto added = execute("ALTER TABLE points ADD COLUMN " + column(key) + " TEXT");
-                !added) {
-                return added;
-            }
-        }
-        return {};
-    }
-};
-
-Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Database::Database(Database&&) noexcept = default;
-Database& Database::operator=(Database&&) noexcept = default;
-Database::~Database() = default;
+    return {};
+}
 
 std::expected<Database, std::string> Database::open(const std::string& file,
                                                     const std::vector<std::string>& keys) {
-    auto state = std::make_unique<State>();
-    state->file = file;
-    sqlite3* handle = nullptr;
-    const int opened = sqlite3_open(file.c_str(), &handle);
-    state->handle.reset(handle);
-    if (opened != SQLITE_OK) {
-        return std::unexpected(
-            fmt::format("cannot write the results to {}: {}; say with --db where they may be", file,
-                        handle == nullptr ? sqlite3_errstr(opened) : sqlite3_errmsg(handle)));
+    auto rows = telemetry::Database::open(file, true, kBusyMs);
+    if (!rows) {
+        return std::unexpected(rows.error() + "; say with --db where the results may be");
     }
-    sqlite3_busy_timeout(handle, kBusyMs);
-    if (auto made = state->make_table(keys); !made) {
+    Database database(file, *std::move(rows));
+    if (auto made = database.make_table(keys); !made) {
         return std::unexpected(made.error() + "; say with --db which file the results may be in");
     }
-    return Database(std::move(state));
+    return database;
 }
 
 Database::Result Database::store(const std::string& key, std::uint64_t number,
@@ -149,16 +93,13 @@ Database::Result Database::store(const std::string& key, std::uint64_t number,
         // A point that failed has no numbers.
         places += outcome.failed ? std::string(", NULL") : fmt::format(", {}", value);
     });
-    const auto statement = state_->prepare(
-        fmt::format("INSERT OR REPLACE INTO points ({}) VALUES ({})", names, places));
-    if (!statement) {
-        return std::unexpected(statement.error());
-    }
+    const std::string sql =
+        fmt::format("INSERT OR REPLACE INTO points ({}) VALUES ({})", names, places);
+    telemetry::Statement statement = rows_.prepare(sql.c_str());
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        sqlite3_bind_text(statement->get(), static_cast<int>(i + 1), texts[i].data(),
-                          static_cast<int>(texts[i].size()), SQLITE_STATIC);
+        statement.bind(static_cast<int>(i + 1), texts[i]);
     }
-    return sqlite3_step(statement->get()) == SQLITE_DONE ? Result{} : state_->error();
+    return statement.step() == SQLITE_DONE ? Result{} : error();
 }
 
 std::expected<std::optional<Outcome>, std::string> Database::load(const std::string& key) {
@@ -166,29 +107,24 @@ std::expected<std::optional<Outcome>, std::string> Database::load(const std::str
     for (const std::string& name : number_names()) {
         sql += ", " + column(name);
     }
-    const auto statement = state_->prepare(sql + " FROM points WHERE \"key\" = ?");
-    if (!statement) {
-        return std::unexpected(statement.error());
-    }
-    sqlite3_stmt* const row = statement->get();
-    sqlite3_bind_text(row, 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC);
-    const int stepped = sqlite3_step(row);
+    telemetry::Statement row = rows_.prepare((sql + " FROM points WHERE \"key\" = ?").c_str());
+    row.bind(1, key);
+    const int stepped = row.step();
     if (stepped == SQLITE_DONE) {
         return std::optional<Outcome>();
     }
     if (stepped != SQLITE_ROW) {
-        return state_->error();
+        return error();
     }
-    Outcome outcome{.failed = text_at(row, 0) != "done",
-                    .error = text_at(row, 1),
-                    .log_hash = text_at(row, 2),
-                    .report = text_at(row, 3)};
+    const auto text = [&](int place) { return std::string(row.bytes(place)); };
+    Outcome outcome{
+        .failed = row.bytes(0) != "done", .error = text(1), .log_hash = text(2), .report = text(3)};
     int place = 4;
     for_each_number(outcome, [&](const char*, auto& value) {
         if constexpr (std::is_floating_point_v<std::remove_reference_t<decltype(value)>>) {
-            value = sqlite3_column_double(row, place++);
+            value = row.real(place++);
         } else {
-            value = static_cast<std::uint64_t>(sqlite3_column_int64(row, place++));
+            value = static_cast<std::uint64_t>(row.number(place++));
         }
     });
     return outcome;

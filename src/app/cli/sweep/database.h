@@ -7,14 +7,13 @@
 
 #include <cstdint>
 #include <expected>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "run/points.h"
+#include "telemetry/store/database.h"
 
 namespace softib::app::sweep {
 
@@ -28,9 +27,6 @@ class Database {
     /// Opens the file, or makes it, with a column for each varied key. Errors are for the user.
     static std::expected<Database, std::string> open(const std::string& file,
                                                      const std::vector<std::string>& keys);
-    Database(Database&&) noexcept;
-    Database& operator=(Database&&) noexcept;
-    ~Database();
 
     /// Stores an outcome, in place of the one that was stored under this key.
     Result store(const std::string& key, std::uint64_t number, const Parameters& parameters,
@@ -39,10 +35,13 @@ class Database {
     std::expected<std::optional<Outcome>, std::string> load(const std::string& key);
 
   private:
-    struct State;
-    explicit Database(std::unique_ptr<State> state);
+    Database(std::string file, telemetry::Database rows)
+        : file_(std::move(file)), rows_(std::move(rows)) {}
+    std::unexpected<std::string> error() const;
+    Result make_table(const std::vector<std::string>& keys);
 
-    std::unique_ptr<State> state_;
+    std::string file_;
+    telemetry::Database rows_;
 };
 
 }  // namespace softib::app::sweep

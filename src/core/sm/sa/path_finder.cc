@@ -33,6 +33,12 @@ PathEnd path_end(const Subnet& subnet, EndPort port) {
 
 namespace {
 
+/// The codes of the least MTU and rate on a path.
+struct PathFacts {
+    std::uint8_t mtu = 0;
+    std::uint8_t rate = 0;
+};
+
 /// A packet that goes step by step from a port to a LID.
 class Walk {
   public:
@@ -98,15 +104,6 @@ class Walk {
 };
 
 }  // namespace
-
-std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort to, Lid dlid,
-                                     std::uint8_t sl) {
-    Walk walk(subnet, from, to, dlid, sl);
-    while (walk.going()) {
-        walk.step();
-    }
-    return walk.facts();
-}
 
 /// Returns whether both ends have LIDs and the requester may see both (IBA vol. 1, 15.4.1.1).
 bool PathFinder::may_meet(const PathEnd& source, const PathEnd& target) const {

@@ -47,16 +47,6 @@ struct PathEnd {
 /// Returns a port with its own GID and all its LIDs.
 PathEnd path_end(const Subnet& subnet, EndPort port);
 
-/// The codes of the least MTU and rate on a path.
-struct PathFacts {
-    std::uint8_t mtu = 0;
-    std::uint8_t rate = 0;
-};
-/// Follows the forwarding tables from a port to a LID. Returns std::nullopt if a packet of this
-/// service level does not arrive.
-std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort to, Lid dlid,
-                                     std::uint8_t sl);
-
 /// Finds the paths between two ports that a request asks for.
 class PathFinder {
   public:

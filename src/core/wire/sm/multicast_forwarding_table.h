@@ -14,11 +14,6 @@ namespace softib::wire {
 inline constexpr std::size_t kMftBlockMlids = 32;
 inline constexpr std::size_t kMftPositionPorts = 16;
 
-/// Returns the AttributeModifier of a block of MLIDs and a position, which stands for 16 ports.
-constexpr std::uint32_t mft_modifier(std::uint32_t block, std::uint32_t position) {
-    return (block & 0x1FF) | position << 28;
-}
-
 struct MulticastForwardingTable {
     static constexpr std::size_t kBytes = 64;
 

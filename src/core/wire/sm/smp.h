@@ -70,10 +70,6 @@ class Smp {
         requires std::is_const_v<Byte>
         : at_(mad.data()) {}
 
-    bool is_directed_route() const {
-        return at_[1] == static_cast<std::uint8_t>(MgmtClass::kSubnDirectedRoute);
-    }
-
     /// Returns the D bit: true if the SMP is on its way back.
     bool direction() const { return (at_[4] & 0x80) != 0; }
     /// Returns MADHeader.Status without the D bit.

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes the tables of TOML files as C++, so that the planner has them without a file:
+
+    embed.py models OUTPUT FILE...       models of transformers, in this order
+    embed.py clusters OUTPUT FILE...     clusters
+    embed.py prices OUTPUT FILE          prices
+
+Keys of models are the fields of plan::Model, those of clusters stand in CLUSTER_KEYS. spec/ reads
+the same files, and its tests say that both read the same."""
+import json
+import pathlib
+import sys
+import tomllib
+
+
+def literal(value):
+    """Returns a value of TOML as C++, whose strings have the quotes of JSON."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def model(table):
+    return ["    {", "        Model& model = all.emplace_back();",
+            *(f"        model.{key} = {literal(value)};" for key, value in table.items()),
+            "    }"]
+
+
+def models(tables):
+    return ['#include "plan/train/model.h"', "", "#include <vector>", "",
+            "namespace softib::plan {", "", "std::span<const Model> model_presets() {",
+            "    static const std::vector<Model> presets = [] {", "    std::vector<Model> all;",
+            *(line for table in tables for line in model(table)),
+            "    return all;", "    }();", "    return presets;", "}", "",
+            "}  // namespace softib::plan"]
+
+
+def taper(text):
+    return "{.down = %d, .up = %d}" % tuple(map(int, text.split(":")))
+
+
+# The field of plan::Cluster that a key sets, and how its value is written in C++.
+CLUSTER_KEYS = {
+    "name": ("name", literal), "title": ("title", literal), "source": ("source", literal),
+    "nodes": ("fabric.spec.hosts", literal), "gpus_per_node": ("gpus_per_node", literal),
+    "nics_per_node": ("fabric.spec.hcas_per_host", literal),
+    "node_power_w": ("node_power_w", literal),
+    "nvlink.domain_gpus": ("nvlink.domain_gpus", literal),
+    "fabric.topology": ("fabric.spec.shape", lambda name: f"*topo::parse_shape({literal(name)})"),
+    "fabric.generation": ("fabric.spec.generation",
+                          lambda name: f"*topo::parse_generation({literal(name)})"),
+    "fabric.link_layer": ("fabric.link_layer", {"infiniband": "LinkLayer::kInfiniBand",
+                                                "roce": "LinkLayer::kRoce"}.__getitem__),
+    "fabric.sharp": ("fabric.sharp", literal), "fabric.radix": ("fabric.spec.radix", literal),
+    "fabric.levels": ("fabric.spec.levels", literal),
+    "fabric.hosts_per_switch": ("fabric.spec.hosts_per_switch", literal),
+    "fabric.spine_oversubscription": ("fabric.spec.spine_oversubscription", taper),
+}
+
+
+def cluster(table):
+    flat = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    for section, below in table.items():
+        if isinstance(below, dict):
+            flat |= {f"{section}.{key}": value for key, value in below.items()}
+    gpu = literal(flat.pop("gpu"))
+    lines = ["    {", f"        Cluster& cluster = all.emplace_back(made_of({gpu}));"]
+    for key, value in flat.items():
+        field, write = CLUSTER_KEYS[key]
+        lines.append(f"        cluster.{field} = {write(value)};")
+    return lines + ["    }"]
+
+
+def clusters(tables):
+    return ['#include "core/topo/shape.h"', '#include "plan/cluster/presets.h"', "",
+            "namespace softib::plan {", "", "const std::vector<Cluster>& preset_clusters() {",
+            "    static const std::vector<Cluster> clusters = [] {",
+            "    std::vector<Cluster> all;",
+            *(line for table in tables for line in cluster(table)),
+            "    return all;", "    }();", "    return clusters;", "}", "",
+            "}  // namespace softib::plan"]
+
+
+def prices(tables):
+    rows = [f"        {{{literal(name)}, {low}, {high}, {literal(source)}}},"
+            for table in tables for name, (low, high, source) in table.items()]
+    return ['#include "plan/cluster/prices.h"', "", "namespace softib::plan {", "",
+            "Prices default_prices() {", "    return {", *rows, "    };", "}", "",
+            "}  // namespace softib::plan"]
+
+
+def main():
+    kind, output, *files = sys.argv[1:]
+    tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
+    lines = {"models": models, "clusters": clusters, "prices": prices}[kind](tables)
+    text = "\n".join(["// Written by src/plan/embed.py.", *lines, ""])
+    pathlib.Path(output).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
