@@ -11,7 +11,7 @@ from pathlib import Path
 # Hosts, radix, bytes per message, number of hops, least million hops per CPU second at 500 ns, most
 # MiB, then the runs: lanes, and ns that each cable takes.
 WORKS = ((128, 8, 2_000_000, 717_852, None, None,
-          ((1, 25), (1, 500), (4, 500))),
+          ((1, 25), (1, 100), (1, 200), (1, 500), (4, 500))),
          (1024, 16, 2_000_000, 5_856_264, 10.0, 40,
           ((1, 25), (1, 100), (1, 200), (1, 500), (4, 500))),
          (8192, 32, 2_000_000, 47_577_744, 6.0, 250,

@@ -77,7 +77,7 @@ struct Piece {
         }
         for (std::uint32_t port = 0; port < engine.plant().port_count(); ++port) {
             if (what.lost_ppm != 0 && engine.plant().connected(port)) {
-                engine.set_errors(port, {.lost_ppm = what.lost_ppm, .seed = 11});
+                engine.ports().set_errors(port, {.lost_ppm = what.lost_ppm, .seed = 11});
             }
         }
         if (what.marking) {

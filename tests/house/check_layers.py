@@ -74,7 +74,8 @@ ALLOWED = {
     # gzip's format, for the server and for traces.
     "zip": [],
     "spec/trace": ["core/base", "plan", "zip"],
-    "spec/scenario": ["core/link", "core/hca", "net", "net/sim", "net/flow", "plan", "spec"],
+    "spec/scenario": ["core/topo", "core/link", "core/hca", "net", "net/sim", "net/flow", "plan",
+                      "spec"],
     "spec/train": ["core/base", "plan", "spec/cluster", "spec/model", "spec/scenario", "spec"],
     # Answers of the planner, computed and as JSON.
     "answer": ["core/base", "parallel", "plan", "spec/train"],

@@ -46,16 +46,17 @@ const Topology kRailOptimizedTopology{
     .name = "rail-optimized",
     .keys = SpecKeys::kLevels,
     .layout = Layout::kTree,
-    .generate = [](const Spec& spec) { return generate_tree(spec, {.rails = true}); }};
+    .generate = [](const Spec& spec) { return generate_tree(spec, {.rails = true}); },
+    .rails = true};
 
 /// Rail-optimized, in scalable units of as many hosts as a leaf has ports down.
-const Topology kSuperPodTopology{.shape = Shape::kSuperPod,
-                                 .name = "superpod",
-                                 .keys = SpecKeys::kLevels,
-                                 .layout = Layout::kTree,
-                                 .generate = [](const Spec& spec) {
-                                     return generate_tree(spec,
-                                                          {.rails = true, .whole_units = true});
-                                 }};
+const Topology kSuperPodTopology{
+    .shape = Shape::kSuperPod,
+    .name = "superpod",
+    .keys = SpecKeys::kLevels,
+    .layout = Layout::kTree,
+    .generate =
+        [](const Spec& spec) { return generate_tree(spec, {.rails = true, .whole_units = true}); },
+    .rails = true};
 
 }  // namespace softib::topo

@@ -81,6 +81,7 @@ const Topology kRailOnlyTopology{.shape = Shape::kRailOnly,
                                  .name = "rail-only",
                                  .keys = SpecKeys::kLevels,
                                  .layout = Layout::kTree,
-                                 .generate = generate_rail_only};
+                                 .generate = generate_rail_only,
+                                 .rails = true};
 
 }  // namespace softib::topo

@@ -403,6 +403,14 @@ TEST(Topologies, ARowIsAllThatTheRestNeedsToKnow) {
     }
 }
 
+TEST(Topologies, ThoseWithRailsNeedSeveralHcasAHost) {
+    for (const Topology* const topology : topologies()) {
+        Spec spec = full_spec(*topology);
+        spec.hcas_per_host = 1;
+        EXPECT_EQ(generate(spec).has_value(), !topology->rails) << topology->name;
+    }
+}
+
 TEST(Topologies, KeysOfOthersAreRefusedWithTheNamesOfThose) {
     for (const Topology* const topology : topologies()) {
         for (const std::uint8_t key : {SpecKeys::kLevels, SpecKeys::kDimensions, SpecKeys::kGroups,

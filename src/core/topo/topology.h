@@ -36,6 +36,7 @@ struct Topology {
     std::uint8_t keys;  ///< The SpecKeys that it uses; a description with others is refused.
     Layout layout;
     std::expected<Fabric, Error> (*generate)(const Spec& spec);
+    bool rails = false;  ///< Hosts must have several HCAs; each belongs to a rail.
 };
 
 #define SOFTIB_SHAPE(name, row) extern const Topology row;

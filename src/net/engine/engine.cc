@@ -1,395 +1,191 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "net/engine/engine.h"
+
 #include <algorithm>
-#include <bit>
-#include <span>
+#include <utility>
+#include <vector>
 
 #include "core/base/check.h"
-#include "net/engine/engine_inline.h"
-#include "net/engine/for_each_lane.h"
 #include "net/plant/fetch.h"
 
 namespace softib::net {
 
-Engine::Engine(const topo::Fabric& fabric, const PlantConfig& config, unsigned width)
-    : plant_(fabric, config),
-      schedule_(width != 0 ? width : Schedule::bucket_width(plant_.port_count())),
-      queues_(plant_.lane_count(), plant_.inputs_max()),
-      waits_(limits_of(config), plant_.port_count()),
-      cables_(plant_.port_count()),
-      guards_(plant_.port_count()),
-      lane_counts_(plant_.port_count()),
-      choice_(plant_.switch_count()),
-      border_(plant_.port_count()) {}
-
-void Engine::inject(std::uint32_t port, Packet packet) {
-    SOFTIB_CHECK(packet.bytes != 0 && packet.bytes <= plant_.config().packet_bytes_max &&
-                 plant_.connected(port));
-    ++stats_.injected;
-    packet.in_link = kNone;
-    packet.since_units = units(now());
-    packet.in_vl = packet.vl == link::kVl15 ? link::kVl15 : std::uint8_t{0};
-    if (plant_.peer(port) == port) {
-        // From a switch's agent, by its tables.
-        const std::uint32_t index = queues_.packets().make(packet);
-        forward(plant_.rx(port), index, queues_[index], false);
-        return;
-    }
-    if (packet.vl != link::kVl15) {
-        packet.vl = plant_.first_lane(port, packet.sl);
-        if (packet.vl >= plant_.config().data_vls) [[unlikely]] {
-            discard(queues_.packets().make(packet));  // Its service level has no lane here.
-            return;
+void Engine::use_ethernet(const EthernetRules& rules) {
+    SOFTIB_CHECK(mover_.stats_.injected == 0 && !mover_.border_.any());
+    mover_.ethernet_ = std::make_unique<Ethernet>(rules, plant().port_count(), plant().lane_count(),
+                                                  plant().node_count());
+    for (std::uint32_t port = 0; port < plant().port_count(); ++port) {
+        if (!plant().connected(port)) {
+            continue;
+        }
+        // So that offer_odd() and spoil() see every packet.
+        plant().tx(port).special |= tx_special::kMarks | tx_special::kFaulty;
+        if (plant().rx(port).to_adapter != 0) {
+            continue;
+        }
+        plant().rx(port).special |= rx_special::kEthernet;
+        if (rules.lossless) {
+            mover_.ethernet_->set_pause(port,
+                                        {.block_ps = plant().tx(port).block_ps,
+                                         .cable_ps = plant().cable(port),
+                                         .silicon_ps = plant().rx(port).silicon_ps,
+                                         .packet_bytes_max = plant().config().packet_bytes_max});
         }
     }
-    if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
-        ++plant_.odd(port).multicast_xmit_packets;
+}
+
+void Engine::use_routers(const Routers* routers, const GidReader* reader) {
+    SOFTIB_CHECK(routers != nullptr && reader != nullptr);
+    mover_.routers_ = routers;
+    mover_.gid_reader_ = reader;
+    for (const std::uint32_t port : routers->ports()) {
+        if (plant().connected(port)) {
+            plant().rx(plant().peer(port)).to_adapter = kToRouter;
+        }
     }
-    const std::uint32_t index = queues_.packets().make(packet);
-    offer(port, packet.vl, index, queues_[index]);
+}
+
+void Engine::use_windows(TimePs shortest) {
+    SOFTIB_CHECK(ethernet() == nullptr);
+    std::vector<std::uint32_t> switch_of(plant().node_count(), WindowQueue::kNoBin);
+    std::vector<Round::Outputs> outputs;
+    for (std::uint32_t node = 0; node < plant().node_count(); ++node) {
+        if (plant().is_switch(node)) {
+            switch_of[node] = static_cast<std::uint32_t>(outputs.size());
+            outputs.push_back({plant().port_of(node, 0), plant().ports_of(node)});
+        }
+    }
+    std::vector<Schedule::LinkEnds> links(plant().port_count());
+    for (std::uint32_t port = 0; port < plant().port_count(); ++port) {
+        if (plant().connected(port)) {
+            const std::uint32_t peer = plant().peer(port);
+            links[port] = {.sender = switch_of[plant().node_of(port)],
+                           .receiver = switch_of[plant().node_of(peer)],
+                           .cable_ps = peer == port ? kNever : plant().cable(port)};
+        }
+    }
+    const auto switches = static_cast<std::uint32_t>(outputs.size());
+    mover_.schedule_.use_windows(links, switches, plant().node_count() - switches, shortest);
+    if (has_windows()) {
+        mover_.round_.outputs = std::move(outputs);
+    }
+}
+
+void Engine::cut(std::uint32_t port, std::uint32_t part) {
+    SOFTIB_CHECK(plant().connected(port) && plant().tx(port).to_adapter == 0);
+    const std::uint32_t peer = plant().peer(port);
+    mover_.border_.cut(port, peer, part);
+    plant().tx(port).special |= tx_special::kFaulty;  // So that spoil() sees every packet.
+    for (std::uint8_t vl = 0; vl < plant().config().data_vls; ++vl) {
+        plant().lane(peer, vl).starved = Lane::kRemote;
+    }
+}
+
+void Engine::set_timer(std::uint32_t port, TimePs at, std::uint32_t order, std::uint32_t word) {
+    mover_.schedule_.queue().push(at, port, EventKind::kTimer, word, order);
+}
+
+void Engine::take_crossing(std::uint32_t link, const Crossing& crossing) {
+    if (crossing.blocks != 0) {
+        mover_.release(link, crossing.vl, crossing.blocks, crossing.at);
+        return;
+    }
+    Packet packet = crossing.packet;
+    packet.in_link = link;
+    packet.next = kNone;
+    mover_.schedule_.post(crossing.at, link, EventKind::kArrival,
+                          mover_.queues_.packets().make(packet), crossing.vl);
+}
+
+void Engine::fetch_crossing(std::uint32_t link, const Crossing& crossing) const {
+    if (crossing.blocks != 0) {
+        fetch(&plant().lane(link, crossing.vl));
+        fetch(&plant().tx(link));
+    } else {
+        mover_.schedule_.fetch_receiver(link);
+    }
+}
+
+void Engine::count_lanes() {
+    mover_.lane_counts_.start(plant().lane_count());
+    for (std::uint32_t port = 0; port < plant().port_count(); ++port) {
+        plant().tx(port).special |= tx_special::kCounted;
+        plant().rx(port).special |= rx_special::kCounted;
+    }
 }
 
 void Engine::step() {
-    const Event event = schedule_.queue().pop();
-    ahead_.look(schedule_, plant_, queues_, outbox_.coming);
+    Schedule& schedule = mover_.schedule_;
+    Outbox& told = mover_.outbox_;
+    const Event event = schedule.queue().pop();
+    ahead_.look(schedule, mover_.plant_, mover_.queues_, told.coming);
     if (event.kind() == EventKind::kTimer) {
-        ++stats_.events;
-        outbox_.has_timer = true;
-        outbox_.timer = {event.link(), event.packet};
+        ++mover_.stats_.events;
+        told.has_timer = true;
+        told.timer = {event.link(), event.packet};
         return;
     }
-    handle(event);
+    mover_.handle(event);
 }
 
-void Engine::handle(const Event& event) {
-    ++stats_.events;
-    if (event.kind() == EventKind::kArrival) {
-        arrive(event);
-        return;
-    }
-    if (event.kind() == EventKind::kWake) {
-        wake(event.link());
-        return;
-    }
-    handle_rare(event);
+TimePs Engine::begin_window(TimePs at, TimePs until) {
+    WindowQueue& windows = mover_.schedule_.windows();
+    windows.advance(at);
+    return std::min(until, windows.base() + windows.window() - 1);
 }
 
-void Engine::handle_rare(const Event& event) {
-    switch (event.kind()) {
-        case EventKind::kReady:
-            if (plant_.rx(event.link()).to_adapter != 0) {
-                take(event.link(), event.packet);
-            } else {
-                forward(plant_.rx(event.link()), event.packet, queues_[event.packet], false);
-            }
-            break;
-        case EventKind::kRelease: {
-            const auto vl = static_cast<std::uint8_t>(event.extra >> 16);
-            const auto blocks = static_cast<std::uint16_t>(event.extra);
-            plant_.deferred(event.link(), vl) -= blocks;
-            release(event.link(), vl, blocks, now());
-            break;
-        }
-        case EventKind::kLimit:
-            enforce_limits(event.link());
-            break;
-        case EventKind::kTrained:
-            end_training(event.link(), event.extra);
-            break;
-        case EventKind::kPause:
-            handle_pause(event.link(), static_cast<std::uint8_t>(event.extra >> 1),
-                         (event.extra & 1) != 0);
-            break;
-        case EventKind::kArrival:
-        case EventKind::kWake:
-        case EventKind::kTimer:
-            break;
-    }
+std::uint32_t Engine::next_switch(std::uint32_t bin) const {
+    return mover_.schedule_.windows().next_bin(bin);
 }
 
-void Engine::arrive(const Event& event) {
-    const std::uint32_t in = event.link();
-    Rx& rx = plant_.rx(in);
-    Packet& packet = queues_[event.packet];
-    constexpr auto kOdd =
-        static_cast<std::uint8_t>(~(rx_special::kAdaptive | rx_special::kPartitioned));
-    if (((rx.special & kOdd) | (packet.flags & packet_flag::kSeen) |
-         (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
-        if (arrive_odd(in, rx, event.packet, packet)) {
-            return;
+bool Engine::settle_credits() {
+    bool settled = true;
+    for (std::uint32_t port = 0; port < plant().port_count(); ++port) {
+        for (std::uint8_t vl = 0; vl < plant().config().data_vls; ++vl) {
+            Lane& queue = plant().lane(port, vl);
+            queue.absorb(queue.grid(now()));
+            settled &= queue.pending == 0;
         }
     }
-    count_in(rx, packet);
-    if (rx.to_adapter != 0) {
-        take(in, event.packet);
-        return;
-    }
-    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
-    packet.since_units = units(now());
-    forward(rx, event.packet, packet, true);
+    return settled;
 }
 
-/// Takes a packet that has come to an HCA, a switch's agent or a router.
-void Engine::take(std::uint32_t in, std::uint32_t index) {
-    if (plant_.rx(in).to_adapter == kToRouter) [[unlikely]] {
-        route_packet(in, index);
-        return;
-    }
-    auto& [port, packet] = outbox_.taken;
-    outbox_.has_taken = true;
-    port = plant_.rx(in).first_out;
-    packet = queues_[index];  // A processor waits here if some of it was just written.
-    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
-    if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
-        ++plant_.odd(port).multicast_rcv_packets;
-    }
-    release(in, packet.in_vl, link::blocks_of(packet.bytes), now());
-    queues_.packets().free(index);
-    ++stats_.delivered;
+void Engine::give_back() {
+    mover_.schedule_.give_back();
+    mover_.queues_.packets().give_back();
 }
 
-/// Forwards a packet inside a switch. `fresh`: its first bits have just been looked up.
-void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh) {
-    if ((rx.special & rx_special::kPartitioned) != 0 && refuse_in(rx, packet)) [[unlikely]] {
-        discard(index);
-        return;
-    }
-    if (packet.dlid >= plant_.lid_count()) [[unlikely]] {
-        copy_out(rx, index);
-        return;
-    }
-    std::uint8_t number = plant_.lft_entry(rx, packet.dlid);
-    if (((rx.special & rx_special::kAdaptive) != 0) &
-        ((packet.flags & packet_flag::kAdaptive) != 0)) {
-        number = choose_port(rx, packet, number);
-    }
-    const Hop hop = look_up(rx, packet, number);
-    if (hop.why == Hop::Why::kUnknown || hop.why == Hop::Why::kLooping) [[unlikely]] {
-        ++(hop.why == Hop::Why::kUnknown ? plant_.odd(rx.self).dlid_mapping_errors
-                                         : plant_.odd(rx.self).looping_errors);
-        discard(index);
-        return;
-    }
-    if ((rx.special & rx_special::kPartitioned) != 0 && refuse_out(rx, number, packet))
-        [[unlikely]] {
-        discard(index);
-        return;
-    }
-    const std::uint32_t out = rx.first_out + number;
-    if (hop.slower_in && fresh) [[unlikely]] {
-        // It starts late enough not to run dry.
-        schedule_.post(now() + link::transmit_time(packet.bytes, rx.block_ps) -
-                           plant_.transmit_time(out, packet.bytes),
-                       packet.in_link, EventKind::kReady, index, packet.since_units);
-        return;
-    }
-    if (hop.why == Hop::Why::kNoLane) [[unlikely]] {
-        ++plant_.odd(rx.self).vl_mapping_errors;
-        discard(index);
-        return;
-    }
-    offer(out, hop.vl, index, packet);
+bool Engine::idle() const {
+    // Events that only check limits of waiting find nothing where no packet is.
+    const std::uint64_t pending = mover_.schedule_.pending();
+    return mover_.outbox_.dropped.empty() &&
+           (pending == 0 || (pending == waits().watching && queues().packets().live() == 0));
 }
 
-/// Gives a packet to a port, which sends it now or queues it behind packets that wait.
-void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
-    Tx& tx = plant_.tx(port);
-    if ((tx.special & (tx_special::kClosed | tx_special::kMarks)) != 0 || may_stall(tx)) {
-        if (offer_odd(port, vl, index, packet)) {
-            return;
-        }
-    }
-    Lane& to = plant_.lane(port, vl);
-    const std::uint16_t blocks = link::blocks_of(packet.bytes);
-    if (tx.waiting == 0 && tx.free_at <= now() && (tx.special & tx_special::kPartial) == 0 &&
-        (vl == link::kVl15 || to.may_send(blocks, now()))) {
-        transmit(port, vl, tx, to, index, packet, blocks);
-        return;
-    }
-    packet.vl = vl;
-    if ((tx.special & tx_special::kLimited) != 0 && vl != link::kVl15) {
-        watch(port, tx);
-    }
-    if (to.head != kNone) {
-        queues_.line_up(plant_.lane_index(port, vl), to, index, packet, input_of(packet), blocks);
-        return;  // A wake is scheduled, or a release of credits will schedule one.
-    }
-    queues_.begin(to, index, packet, blocks, units(now()));
-    tx.waiting = static_cast<std::uint16_t>(tx.waiting | 1U << vl);
-    if (tx.free_at > now()) {
-        wake_at(port, tx, tx.free_at);
-    } else {
-        send_next(port, tx);
-    }
+std::size_t Engine::bytes() const {
+    return plant().bytes() + queues().bytes() + mover_.schedule_.bytes();
 }
 
-/// Returns the number of the input of a switch by which a packet came.
-inline std::uint32_t Engine::input_of(const Packet& packet) const {
-    if (packet.in_link == kNone) {
-        return Queues::kOwn;
-    }
-    const std::uint32_t in =
-        (packet.flags & packet_flag::kCopy) == 0 ? packet.in_link : queues_[packet.in_link].in_link;
-    return in == kNone ? 0U : plant_.rx(in).port;
+counters::PortCounts Engine::counts(std::uint32_t port) const {
+    counters::PortCounts counts = plant().counts_at(port, now());
+    counts.link_downed = mover_.cables_.downed(port);
+    counts.link_recoveries = mover_.cables_.recovered(port);
+    counts.time_congested = mover_.lane_counts_.time_congested(port, now()) / plant().tick_ps(port);
+    return counts;
 }
 
-void Engine::wake(std::uint32_t port) {
-    Tx& tx = plant_.tx(port);
-    if (tx.wake_at != now()) {
-        return;  // Another wake has taken the place of this one.
+counters::LaneCounts Engine::lane_counts(std::uint32_t port) const {
+    counters::LaneCounts counts;
+    mover_.lane_counts_.add_levels(counts, port);
+    const auto add = [&](std::uint8_t vl) {
+        mover_.lane_counts_.add_lane(counts, plant().lane_index(port, vl), vl,
+                                     plant().lane(port, vl), plant().tick_ps(port), now());
+    };
+    for (std::uint8_t vl = 0; vl < plant().config().data_vls; ++vl) {
+        add(vl);
     }
-    tx.wake_at = kNever;
-    if (tx.waiting == 0) {
-        return;
-    }
-    if (tx.free_at > now()) {
-        plan(port, tx, tx.free_at);
-    } else {
-        send_next(port, tx);
-    }
-}
-
-/// Returns the lanes that have packets and are in the arbitration lists.
-inline std::uint16_t Engine::waiting_lanes(std::uint32_t port, const Tx& tx) const {
-    return (tx.special & tx_special::kPartial) == 0
-               ? tx.waiting
-               : static_cast<std::uint16_t>(tx.waiting & plant_.arbitration(port).lanes());
-}
-
-/// Sends the next packet of a port whose cable is free and at which packets wait.
-void Engine::send_next(std::uint32_t port, Tx& tx) {
-    std::uint16_t ready = 0;
-    for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
-        Lane& from = plant_.lane(port, vl);
-        if (vl == link::kVl15 || from.may_send(from.head_blocks, now())) {
-            ready = static_cast<std::uint16_t>(ready | 1U << vl);
-        }
-        return true;
-    });
-    if (ready == 0) {
-        plan(port, tx, now());
-        return;
-    }
-    // Lanes take turns only while they compete: one alone costs no look at the lists.
-    auto vl = static_cast<std::uint8_t>(std::countr_zero(ready));
-    if ((ready & (ready - 1)) != 0) {
-        vl = plant_.arbiter(port).choose(plant_.arbitration(port), ready);
-        SOFTIB_CHECK(vl != link::kNoVl);  // All lanes that are ready are in a list.
-        plant_.arbiter(port).charge(queues_[plant_.lane(port, vl).head].bytes);
-    }
-    Lane& from = plant_.lane(port, vl);
-    const std::uint16_t blocks = from.head_blocks;
-    const std::uint32_t index = pop_head(port, tx, vl, from);
-    transmit(port, vl, tx, from, index, queues_[index], blocks);
-    if (tx.waiting != 0) {
-        plan(port, tx, tx.free_at);
-    }
-}
-
-std::uint32_t Engine::pop_head(std::uint32_t port, Tx& tx, std::uint8_t vl, Lane& from) {
-    if ((tx.special & tx_special::kCounted) != 0) [[unlikely]] {
-        lane_counts_.pop(plant_.index_of(from), from,
-                         sw::congested_from(plant_.marking(port), plant_.buffer_blocks()), now());
-    }
-    const std::uint32_t index = queues_.pop(from, units(now()));
-    if (from.head == kNone) {
-        tx.waiting = static_cast<std::uint16_t>(tx.waiting & ~(1U << vl));
-    }
-    return index;
-}
-
-/// Schedules the next wake of a port at which packets wait and whose cable is free from `from` on:
-/// when a lane has, or will have, credits for its first packet.
-void Engine::plan(std::uint32_t port, Tx& tx, TimePs from) {
-    TimePs at = kNever;
-    for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
-        Lane& waits = plant_.lane(port, vl);
-        if (vl == link::kVl15 || waits.may_send(waits.head_blocks, now())) {
-            at = from;
-            return false;
-        }
-        waits.starved = Lane::kStarved;
-        at = std::min(at, std::max(waits.credits_at(waits.head_blocks, now()), from));
-        return true;
-    });
-    if (at != from && tx.blocked_at == kNever) {
-        tx.blocked_at = from;
-    }
-    if (at != kNever) {
-        wake_at(port, tx, at);
-    }
-}
-
-/// Begins to send a packet, which is in no queue.
-void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std::uint32_t index,
-                      Packet& packet, std::uint16_t blocks) {
-    const TimePs takes = link::transmit_time(packet.bytes, tx.block_ps);
-    tx.free_at = now() + takes;
-    tx.words += packet.bytes / 4U;
-    ++tx.packets;
-    ++stats_.hops;
-    on.fctbs = link::count_after(on.fctbs, blocks);
-    if (tx.blocked_at != kNever) {
-        tx.wait_ps += now() - tx.blocked_at;
-        tx.blocked_at = kNever;
-    }
-    if (packet.in_link == kNone) {
-        outbox_.left.push_back({port, packet});
-    } else if ((packet.flags & packet_flag::kCopy) == 0) [[likely]] {
-        release(packet.in_link, packet.in_vl, blocks, tx.free_at);
-    } else {
-        leave_buffer(packet, tx.free_at);
-        packet.flags &= static_cast<std::uint8_t>(~packet_flag::kCopy);
-    }
-    packet.in_link = port;
-    packet.in_vl = vl;
-    packet.flags |= packet_flag::kOnCable;
-    if ((tx.special & (tx_special::kFaulty | tx_special::kCounted)) != 0 || may_stall(tx))
-        [[unlikely]] {
-        if (spoil(port, index, packet)) {
-            return;
-        }
-    }
-    schedule_.post(now() + tx.delay_ps + (tx.to_adapter != 0 ? takes : 0), port,
-                   EventKind::kArrival, index, vl);
-}
-
-/// Returns credits: room in the buffer at the end of a link is free from `at` on.
-void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at) {
-    if (ethernet_ != nullptr) [[unlikely]] {
-        release_ethernet(link, vl, blocks, at);
-        return;
-    }
-    Lane& credited = plant_.lane(link, vl);
-    if (vl == link::kVl15) [[unlikely]] {
-        credited.fccl = static_cast<std::uint16_t>(credited.fccl - blocks);  // See finds_room().
-        return;
-    }
-    const std::uint32_t point = credited.point_of(at, now());
-    if (!credited.has_slot(point)) {
-        credited.absorb(credited.grid(schedule_.reached()));
-        if (!credited.has_slot(point)) [[unlikely]] {
-            if (has_windows()) {
-                round_.late.push_back({at, link, blocks, vl});
-            } else {
-                schedule_.queue().push(at, link, EventKind::kRelease, kNone,
-                                       std::uint32_t{vl} << 16 | blocks);
-            }
-            plant_.deferred(link, vl) += blocks;
-            return;
-        }
-    }
-    credited.give_back(point, blocks);
-    if (credited.starved != 0) {
-        if (credited.starved == Lane::kRemote) [[unlikely]] {
-            cross(link, {.at = at, .link = plant_.rx(link).name, .blocks = blocks, .vl = vl});
-            return;
-        }
-        credited.absorb(credited.grid(schedule_.reached()));
-        const TimePs credits = credited.credits_at(credited.head_blocks, now());
-        if (credits != kNever) {
-            wake_at(link, plant_.tx(link), std::max(credits, plant_.tx(link).free_at));
-        }
-    }
+    add(link::kVl15);
+    return counts;
 }
 
 }  // namespace softib::net

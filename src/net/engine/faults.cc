@@ -91,31 +91,31 @@ void FaultInjector::apply(Engine& engine, const Step& step) const {
     const std::uint32_t value = step.begins ? fault.value : 0;
     switch (fault.kind) {
         case FaultKind::kDrop:
-            engine.set_errors(fault.port, {.lost_ppm = value, .seed = seed_});
+            engine.ports().set_errors(fault.port, {.lost_ppm = value, .seed = seed_});
             break;
         case FaultKind::kCorrupt:
-            engine.set_errors(fault.port, {.broken_ppm = value, .seed = seed_});
+            engine.ports().set_errors(fault.port, {.broken_ppm = value, .seed = seed_});
             break;
         case FaultKind::kCorruptInside:
-            engine.set_errors(fault.port, {.inside_ppm = value, .seed = seed_});
+            engine.ports().set_errors(fault.port, {.inside_ppm = value, .seed = seed_});
             break;
         case FaultKind::kLinkDown:
-            engine.set_link(fault.port, !step.begins);
+            engine.ports().set_link(fault.port, !step.begins);
             break;
         case FaultKind::kNodeDown:
-            engine.set_node(engine.plant().node_of(fault.port), !step.begins);
+            engine.ports().set_node(engine.plant().node_of(fault.port), !step.begins);
             break;
         case FaultKind::kCreditLoss:
-            engine.steal_credits(fault.port, 0, static_cast<std::uint16_t>(value));
+            engine.ports().steal_credits(fault.port, 0, static_cast<std::uint16_t>(value));
             break;
         case FaultKind::kSlow:
-            engine.set_slow(fault.port, value);
+            engine.ports().set_slow(fault.port, value);
             break;
         case FaultKind::kRetrain:
-            engine.retrain(fault.port, fault.lasts);
+            engine.ports().retrain(fault.port, fault.lasts);
             break;
         case FaultKind::kPause:
-            engine.pause(fault.port, fault.at + fault.lasts);
+            engine.ports().pause(fault.port, fault.at + fault.lasts);
             break;
     }
 }

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "net/engine/engine_inline.h"
+#include "net/engine/mover_inline.h"
 #include "net/plant/fetch.h"
 
 namespace softib::net {
@@ -104,13 +104,7 @@ void sort_items(std::span<Item> items) {
 
 }  // namespace
 
-TimePs Engine::begin_window(TimePs at, TimePs until) {
-    WindowQueue& windows = schedule_.windows();
-    windows.advance(at);
-    return std::min(until, windows.base() + windows.window() - 1);
-}
-
-bool Engine::run_switch(std::uint32_t bin, TimePs end) {
+bool Mover::run_switch(std::uint32_t bin, TimePs end) {
     WindowQueue& windows = schedule_.windows();
     if (!windows.is_open()) {
         schedule_.note_event();
@@ -138,7 +132,7 @@ bool Engine::run_switch(std::uint32_t bin, TimePs end) {
 }
 
 /// Gives back the credits that have waited for the end of the window.
-void Engine::end_window(TimePs end) {
+void Mover::end_window(TimePs end) {
     schedule_.note_event();
     schedule_.reach(end);
     schedule_.set_now(end);
@@ -152,7 +146,7 @@ void Engine::end_window(TimePs end) {
 }
 
 /// Prefetches the memory of the switches that are handled after one.
-void Engine::fetch_after(std::uint32_t bin) const {
+void Mover::fetch_after(std::uint32_t bin) const {
     const WindowQueue& windows = schedule_.windows();
     if (const std::uint32_t next = windows.next_bin(bin + 1); next != WindowQueue::kNoBin) {
         fetch_waiting(next);
@@ -168,7 +162,7 @@ void Engine::fetch_after(std::uint32_t bin) const {
 }
 
 /// Prefetches the ports of a switch and the packets that come to it.
-void Engine::fetch_switch(std::uint32_t bin) const {
+void Mover::fetch_switch(std::uint32_t bin) const {
     for (const std::uint32_t link : schedule_.links_of(bin)) {
         const void* ends[] = {&plant_.rx(link), &plant_.tx(link)};
         fetch(ends[schedule_.at_sender(link).bin == bin ? 1 : 0]);
@@ -183,7 +177,7 @@ void Engine::fetch_switch(std::uint32_t bin) const {
 
 /// Prefetches, once fetch_switch() has done so, forwarding table entries of the packets that come,
 /// and the first packets that wait at each port.
-void Engine::fetch_waiting(std::uint32_t bin) const {
+void Mover::fetch_waiting(std::uint32_t bin) const {
     const std::size_t lft = std::size_t{bin} * plant_.lid_count();
     schedule_.windows().for_each(bin, [&](WindowQueue::Item item) {
         if (WindowQueue::kind(item) == EventKind::kArrival) {
@@ -202,7 +196,7 @@ void Engine::fetch_waiting(std::uint32_t bin) const {
     }
 }
 
-bool Engine::run_outputs(std::uint32_t bin, TimePs end) {
+bool Mover::run_outputs(std::uint32_t bin, TimePs end) {
     const Round::Outputs outputs = round_.outputs[bin];
     const bool calm = cables_.all_active() && cables_.no_errors() && stats_.copied == 0;
     if (!calm || end != schedule_.windows().base() + schedule_.windows().window() - 1 ||
@@ -253,7 +247,7 @@ bool Engine::run_outputs(std::uint32_t bin, TimePs end) {
 
 /// Lists the events of a switch in round_.due and counts the arrivals by output. Returns false,
 /// with no event handled, if one of them is out of the ordinary.
-bool Engine::collect(std::uint32_t bin) {
+bool Mover::collect(std::uint32_t bin) {
     const Round::Outputs outputs = round_.outputs[bin];
     const std::uint32_t* const links = schedule_.links_of(bin).data();
     round_.due.clear();
@@ -282,7 +276,7 @@ bool Engine::collect(std::uint32_t bin) {
 /// Begins to prefetch the packets in the queues of a switch. An output will send them soon after
 /// each other, and only each packet says where the next one is. So walk_on() goes along all queues,
 /// one packet at a time. fetch_waiting() has fetched the first packets.
-void Engine::begin_walk(const Round::Outputs& outputs) {
+void Mover::begin_walk(const Round::Outputs& outputs) {
     round_.walkers.clear();
     for (std::uint32_t port = outputs.first; port < outputs.first + outputs.count; ++port) {
         if (plant_.tx(port).waiting != 0) {
@@ -296,7 +290,7 @@ void Engine::begin_walk(const Round::Outputs& outputs) {
     }
 }
 
-void Engine::walk_on() {
+void Mover::walk_on() {
     for (std::uint32_t& walker : round_.walkers) {
         if (walker != kNone) {
             walker = queues_[walker].next;
@@ -307,7 +301,7 @@ void Engine::walk_on() {
 
 /// Returns the number of the port by which a packet will leave a switch, and sets its lane there;
 /// kNoOutput if it will not leave, or is out of the ordinary.
-inline std::uint32_t Engine::output_of(const Rx& rx, Packet& packet) const {
+inline std::uint32_t Mover::output_of(const Rx& rx, Packet& packet) const {
     const bool adapts = ((rx.special & rx_special::kAdaptive) != 0) &
                         ((packet.flags & packet_flag::kAdaptive) != 0);
     const bool odd = ((rx.special & ~rx_special::kAdaptive) | rx.to_adapter |
@@ -323,7 +317,7 @@ inline std::uint32_t Engine::output_of(const Rx& rx, Packet& packet) const {
 }
 
 /// Counts a packet at the port by which it comes into a switch.
-inline void Engine::come_in(Item item, std::uint32_t link) {
+inline void Mover::come_in(Item item, std::uint32_t link) {
     Packet& packet = queues_[WindowQueue::about(item)];
     schedule_.set_now(schedule_.windows().base() + WindowQueue::time(item));
     count_in(plant_.rx(link), packet);
@@ -331,7 +325,7 @@ inline void Engine::come_in(Item item, std::uint32_t link) {
     packet.since_units = units(now());
 }
 
-void Engine::run_output(std::uint32_t port, std::span<Item> arrivals) {
+void Mover::run_output(std::uint32_t port, std::span<Item> arrivals) {
     constexpr Item kNothing = UINT64_MAX;
     sort_items(arrivals);
     Tx& tx = plant_.tx(port);

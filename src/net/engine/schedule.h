@@ -14,10 +14,15 @@
 
 namespace softib::net {
 
-class Plant;
-
 class Schedule {
   public:
+    /// A link as a schedule sees it.
+    struct LinkEnds {
+        std::uint32_t sender = WindowQueue::kNoBin;    ///< Number of the switch that sends.
+        std::uint32_t receiver = WindowQueue::kNoBin;  ///< Number of the switch at the other end.
+        TimePs cable_ps = kNever;                      ///< kNever: leads from a switch to itself.
+    };
+
     /// `width`: a bucket of the queue is 2^width ps wide.
     explicit Schedule(unsigned width) : queue_(width) {}
 
@@ -47,7 +52,9 @@ class Schedule {
 
     // Windows.
     /// Uses windows from now on if all cables take at least `shortest`. Nothing may be pending.
-    void use_windows(const Plant& plant, TimePs shortest);
+    /// `switches` and `others`: how many nodes there are.
+    void use_windows(std::span<const LinkEnds> links, std::uint32_t switches, std::uint32_t others,
+                     TimePs shortest);
     WindowQueue& windows() { return windows_; }
     const WindowQueue& windows() const { return windows_; }
     /// Links of a switch, by rank.

@@ -90,8 +90,8 @@ void write_arbitration(Engine& engine, std::uint32_t node, const agent::Node& ag
                        std::uint8_t port) {
     const auto table = agent.arbitration(port);
     if (!table.empty() && (port != 0 || agent.is_switch())) {
-        engine.set_arbitration(engine.plant().port_of(node, port),
-                               parse_arbitration(table, agent.port(port).vl_high_limit));
+        engine.ports().set_arbitration(engine.plant().port_of(node, port),
+                                       parse_arbitration(table, agent.port(port).vl_high_limit));
     }
 }
 

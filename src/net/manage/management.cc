@@ -89,7 +89,7 @@ counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t por
 void Management::start(Engine& engine) {
     counted_ = &engine;
     engine.count_lanes();
-    engine.manage_ports();
+    engine.ports().manage_all();
     service_.start(now_ns(engine));
     pump(engine);
 }
@@ -222,8 +222,8 @@ struct Management::Follower {
         if (!is_connected(update.port)) {
             return;
         }
-        engine.follow_state(engine.plant().port_of(id, update.port),
-                            node().port(update.port).port_state);
+        engine.ports().follow_state(engine.plant().port_of(id, update.port),
+                                    node().port(update.port).port_state);
         if (node().port(update.port).port_physical_state != wire::PortPhysicalState::kLinkUp &&
             self.nodes_.plugged({id, update.port})) {
             self.nodes_.set_plugged({id, update.port}, true);  // Both ends train anew.
@@ -245,7 +245,7 @@ struct Management::Follower {
         for (std::uint16_t i = 0; i < node().spec().pkeys; ++i) {
             guard.pkeys.push_back(node().pkey(update.port, i));
         }
-        engine.set_guard(port, guard);
+        engine.ports().set_guard(port, guard);
     }
     void operator()(const agent::AliasUpdate&) const {}  // The plant does not use GUIDs.
     void operator()(const agent::RouteUpdate& update) const {
@@ -279,16 +279,16 @@ struct Management::Follower {
     }
     void operator()(const agent::ErrorLimitUpdate& update) const {
         if (is_connected(update.port)) {
-            engine.set_error_limit(engine.plant().port_of(id, update.port),
-                                   node().port(update.port).local_phy_errors);
+            engine.ports().set_error_limit(engine.plant().port_of(id, update.port),
+                                           node().port(update.port).local_phy_errors);
         }
     }
     void operator()(const agent::LifetimeUpdate& update) const {
         if (!node().is_switch() || !is_connected(update.port)) {
             return;
         }
-        engine.set_limits(engine.plant().port_of(id, update.port),
-                          node().waiting_limits(update.port));
+        engine.ports().set_limits(engine.plant().port_of(id, update.port),
+                                  node().waiting_limits(update.port));
     }
     void operator()(const agent::MarkingUpdate&) const {
         write_marking(engine.plant(), id, node().congestion(0));
@@ -317,7 +317,7 @@ std::optional<Management::Written> Management::poll_injection() {
 }
 
 void Management::set_link(Engine& engine, std::uint32_t port, bool up) {
-    engine.set_link(port, up);
+    engine.ports().set_link(port, up);
     const std::uint32_t peer = engine.plant().peer(port);
     const End end{engine.plant().node_of(port), engine.plant().number_of(port)};
     nodes_.set_plugged(end, up);

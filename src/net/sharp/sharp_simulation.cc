@@ -88,7 +88,7 @@ class SharpRun {
             hca::Port at;
             at.lid = fabric_.lids()[node];
             fabric_.ends().add_node(port, *tables, at);
-            fabric_.engine().set_speed(port, kNodeBlockPs);
+            fabric_.engine().ports().set_speed(port, kNodeBlockPs);
         }
     }
 

@@ -154,7 +154,7 @@ void PartSimulation::configure() {
     net_.engine().use_windows();
     for (const End& end : ends_) {
         if (options.hosts.pcie_block_ps != 0 && end.port != kNone) {
-            net_.engine().set_slow(end.port, options.hosts.pcie_block_ps);
+            net_.engine().ports().set_slow(end.port, options.hosts.pcie_block_ps);
         }
     }
 }

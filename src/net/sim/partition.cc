@@ -160,10 +160,10 @@ void Part::fail(Engine& engine, const Hop& what) const {
         return;
     }
     if (what.port == 0) {
-        engine.set_node(node, false);
+        engine.ports().set_node(node, false);
     } else if (const std::uint32_t port = engine.plant().port_of(node, what.port);
                engine.plant().connected(port)) {
-        engine.set_link(port, false);
+        engine.ports().set_link(port, false);
     }
 }
 

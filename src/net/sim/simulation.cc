@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/base/check.h"
@@ -39,6 +40,27 @@ std::vector<std::string> engines_of(const Routed& routed) {
         engines.push_back(routed.tables_in(SubnetId{subnet}).engine);
     }
     return engines;
+}
+
+/// Returns how much of its buffer a switch needs to lose nothing, on Ethernet with pauses.
+std::uint64_t pause_bytes(const Engine& net, std::uint32_t node) {
+    const Plant& plant = net.plant();
+    std::uint64_t blocks = 0;
+    for (std::uint8_t number = 1; number < plant.ports_of(node); ++number) {
+        if (const std::uint32_t port = plant.port_of(node, number); plant.connected(port)) {
+            blocks += net.ethernet()->pause_blocks(plant.peer(port));
+        }
+    }
+    return blocks * plant.config().data_vls * link::kBlockBytes;
+}
+
+/// Returns the port by which a switch sends a flow on, where a hash of the flow decides.
+std::uint8_t hashed_route(const Engine& net, std::uint32_t node, Lid source, Lid destination,
+                          std::uint8_t entropy) {
+    const std::span<const std::uint8_t> ports = net.plant().choices(node, destination);
+    return ports.size() < 2
+               ? net.plant().route(node, destination)
+               : net.ethernet()->hashed_port(ports, node, source, destination, entropy);
 }
 
 }  // namespace
@@ -109,7 +131,7 @@ void Simulation::State::configure() {
     for (std::uint32_t end = 0; options.hosts.pcie_block_ps != 0 && end < fabric.host_count();
          ++end) {
         if (connected(end)) {
-            net.set_slow(fabric.port(end), options.hosts.pcie_block_ps);
+            net.ports().set_slow(fabric.port(end), options.hosts.pcie_block_ps);
         }
     }
     write_qos();
@@ -144,7 +166,7 @@ std::expected<void, topo::Error> Simulation::State::check_pauses() const {
         return {};
     }
     for (std::uint32_t node = 0; node < net().plant().node_count(); ++node) {
-        const std::uint64_t needed = net().plant().is_switch(node) ? net().pause_bytes(node) : 0;
+        const std::uint64_t needed = net().plant().is_switch(node) ? pause_bytes(net(), node) : 0;
         if (needed > options.roce->links.buffer_bytes) {
             return std::unexpected(topo::Error{fmt::format(
                 "{} needs {} bytes of buffer to pause its senders without loss (XOFF and headroom "
@@ -176,10 +198,10 @@ void Simulation::State::apply(const Change& change) {
     }
     Engine& net = fabric.engine();
     if (change.what.port == 0) {
-        net.set_node(change.what.node, false);
+        net.ports().set_node(change.what.node, false);
     } else if (const std::uint32_t port = net.plant().port_of(change.what.node, change.what.port);
                net.plant().connected(port)) {
-        net.set_link(port, false);
+        net.ports().set_link(port, false);
     }
     fabric.take_out(change.what);
     fabric.net().run(net.now());  // So that the ends hear of packets that were dropped.
@@ -357,7 +379,7 @@ std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
         hops.push_back({node, port});
         node = net.plant().node_of(net.plant().peer(net.plant().port_of(node, port)));
         if (net.plant().is_switch(node)) {
-            port = hashed ? net.hashed_route(node, fabric.lid(from), lid, MessageHosts::kTagged)
+            port = hashed ? hashed_route(net, node, fabric.lid(from), lid, MessageHosts::kTagged)
                           : net.plant().route(node, lid);
         } else if (node != target) {
             std::uint32_t leg = kNone;

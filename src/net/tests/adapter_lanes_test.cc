@@ -53,7 +53,7 @@ struct TwoLevels {
 
 TEST(AdapterLanes, ALaneWithoutCreditsHoldsNoOtherUp) {
     TwoLevels two;
-    two.engine().steal_credits(two.port(), 1, two.engine().plant().buffer_blocks());
+    two.engine().ports().steal_credits(two.port(), 1, two.engine().plant().buffer_blocks());
     two.post_all();
     two.net().run(100'000'000);
     two.poll();
@@ -67,7 +67,7 @@ TEST(AdapterLanes, LanesTakeTurnsByTheirWeights) {
     table.low[0] = {0, 40};
     table.low[1] = {1, 120};
     table.low_count = 2;
-    two.engine().set_arbitration(two.port(), table);
+    two.engine().ports().set_arbitration(two.port(), table);
     two.post_all();
     while (two.good[1] < kOperations && !two.engine().idle()) {
         two.net().run(two.engine().now() + 10'000);
@@ -83,13 +83,13 @@ TEST(AdapterLanes, AListThatLetsALaneSendAgainIsObeyedAtOnce) {
     link::ArbitrationTable only_first;
     only_first.low[0] = {0, 40};
     only_first.low_count = 1;
-    two.engine().set_arbitration(two.port(), only_first);
+    two.engine().ports().set_arbitration(two.port(), only_first);
     two.post_all();
     two.net().run(50'000'000);
     two.poll();
     EXPECT_EQ(two.good[0], kOperations);
     EXPECT_EQ(two.good[1], 0U);
-    two.engine().set_arbitration(two.port(), link::ArbitrationTable::equal(2));
+    two.engine().ports().set_arbitration(two.port(), link::ArbitrationTable::equal(2));
     two.net().run(100'000'000);
     two.poll();
     EXPECT_EQ(two.good[1], kOperations);

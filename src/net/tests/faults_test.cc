@@ -14,7 +14,7 @@ namespace {
 TEST(Faults, ALostPacketGivesItsCreditsBack) {
     const auto fabric = make_fabric(star(2), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
-    net.set_errors(fabric->port(0), {.lost_ppm = 200'000, .seed = 7});
+    net.ports().set_errors(fabric->port(0), {.lost_ppm = 200'000, .seed = 7});
     send(*fabric, 0, 1, 1000 * 4096);
     fabric->net().run();
     const std::uint64_t lost = net.plant().odd_counts(fabric->port(0)).lost;
@@ -27,7 +27,7 @@ TEST(Faults, ALostPacketGivesItsCreditsBack) {
 TEST(Faults, ABrokenPacketCountsOncePerPortAndIsNotDelivered) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
-    net.set_errors(fabric->port(0), {.broken_ppm = 200'000, .seed = 7});
+    net.ports().set_errors(fabric->port(0), {.broken_ppm = 200'000, .seed = 7});
     send(*fabric, 0, 1, 1000 * 4096);
     fabric->net().run();
     const auto at_switch = net.counts(net.plant().peer(fabric->port(0)));
@@ -49,8 +49,9 @@ TEST(Faults, ALinkLosesItsIntegrityWhenGoodPacketsAreTheFewer) {
         const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
         Engine& net = fabric->engine();
         const std::uint32_t at_switch = net.plant().peer(fabric->port(0));
-        net.set_error_limit(at_switch, 8);
-        net.set_errors(fabric->port(0), {.broken_ppm = mostly ? 700'000U : 200'000U, .seed = 7});
+        net.ports().set_error_limit(at_switch, 8);
+        net.ports().set_errors(fabric->port(0),
+                               {.broken_ppm = mostly ? 700'000U : 200'000U, .seed = 7});
         send(*fabric, 0, 1, 1000 * 4096);
         fabric->net().run();
         const std::uint64_t errors = net.counts(at_switch).link_integrity_errors;
@@ -65,9 +66,9 @@ TEST(Faults, ALinkThatFlapsLosesWhatIsOnItAndWorksAgain) {
     Engine& net = fabric->engine();
     send(*fabric, 0, 1, 1000 * 4096);
     fabric->net().run(20'000'000);
-    net.set_link(fabric->port(1), false);
+    net.ports().set_link(fabric->port(1), false);
     fabric->net().run(30'000'000);
-    net.set_link(fabric->port(1), true);
+    net.ports().set_link(fabric->port(1), true);
     fabric->net().run();
     const std::uint32_t out = net.plant().peer(fabric->port(1));
     EXPECT_GT(net.plant().odd_counts(out).lost, 3U);
@@ -83,7 +84,7 @@ TEST(Faults, ADeadSwitchTakesItsPacketsWithIt) {
     Engine& net = fabric->engine();
     send_shift(*fabric, 8, 200'000);
     fabric->net().run(1'500'000);
-    net.set_node(net.plant().node_of(net.plant().peer(fabric->port(0))), false);
+    net.ports().set_node(net.plant().node_of(net.plant().peer(fabric->port(0))), false);
     fabric->net().run();
     EXPECT_EQ(net.queues().packets().live(), 0U);
     EXPECT_LT(fabric->ends().flows()[0].received, 49U);
@@ -94,7 +95,7 @@ TEST(Faults, ADeadSwitchTakesItsPacketsWithIt) {
 TEST(Faults, LostCreditsAreFoundAndSaidToBeTheCause) {
     const auto fabric = make_fabric(star(2), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
-    EXPECT_EQ(net.steal_credits(fabric->port(0), 0, 100), 100);
+    EXPECT_EQ(net.ports().steal_credits(fabric->port(0), 0, 100), 100);
     send(*fabric, 0, 1, 10 * 4096);
     fabric->net().run();
     EXPECT_EQ(fabric->ends().flows()[0].received, 0U);
@@ -109,7 +110,7 @@ TEST(Faults, LostCreditsAreFoundAndSaidToBeTheCause) {
 TEST(Faults, ASlowReceiverHoldsItsSenderUpAndNobodyElse) {
     const auto fabric = make_fabric(star(4), "minhop", {}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
-    net.set_slow(fabric->port(1), 12'800);  // A tenth of the link's rate.
+    net.ports().set_slow(fabric->port(1), 12'800);  // A tenth of the link's rate.
     send(*fabric, 0, 1, 400 * 4096);
     send(*fabric, 2, 3, 400 * 4096);
     fabric->net().run();
@@ -145,7 +146,7 @@ TEST(Faults, AClosedPortCarriesManagementOnly) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
     const std::uint32_t out = net.plant().peer(fabric->port(1));
-    net.initialize_port(out);
+    net.ports().initialize(out);
     send(*fabric, 0, 1, 5 * 4096);
     net.inject(fabric->port(0), {.body = 0, .dlid = fabric->lid(1).value, .bytes = 280, .vl = 15});
     fabric->net().run();
@@ -159,21 +160,21 @@ TEST(Faults, TrainingTakesItsTime) {
         make_fabric(star(2), "minhop", {.training_ps = 10'000'000}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
     const std::uint32_t port = fabric->port(0);
-    net.set_link(port, false);
-    EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kPolling);
-    EXPECT_EQ(net.state(port).logical(), PortState::kDown);
-    net.set_link(port, true);
-    EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kTraining);
+    net.ports().set_link(port, false);
+    EXPECT_EQ(net.ports().state(port).physical(), PortPhysicalState::kPolling);
+    EXPECT_EQ(net.ports().state(port).logical(), PortState::kDown);
+    net.ports().set_link(port, true);
+    EXPECT_EQ(net.ports().state(port).physical(), PortPhysicalState::kTraining);
     fabric->net().run(9'000'000);
     send(*fabric, 0, 1, 4096);
     EXPECT_EQ(net.counts(port).xmit_discards, 1U);
     // Down and up again: training begins anew, and the end of the first training has no effect.
-    net.set_link(port, false);
-    net.set_link(port, true);
+    net.ports().set_link(port, false);
+    net.ports().set_link(port, true);
     fabric->net().run(18'000'000);
-    EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kTraining);
+    EXPECT_EQ(net.ports().state(port).physical(), PortPhysicalState::kTraining);
     fabric->net().run(20'000'000);
-    EXPECT_EQ(net.state(port).logical(), PortState::kActive);
+    EXPECT_EQ(net.ports().state(port).logical(), PortState::kActive);
     send(*fabric, 0, 1, 4096);
     fabric->net().run();
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
@@ -188,13 +189,13 @@ TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
     const std::uint32_t port = fabric->port(0);
     send(*fabric, 0, 1, 100 * 4096);
     fabric->net().run(2'000'000);
-    net.retrain(port, 5'000'000);
-    EXPECT_EQ(net.state(port).logical(), PortState::kActiveDefer);
+    net.ports().retrain(port, 5'000'000);
+    EXPECT_EQ(net.ports().state(port).logical(), PortState::kActiveDefer);
     fabric->net().run(6'000'000);
     const std::uint64_t meanwhile = net.counts(port).xmit_packets;
     EXPECT_LT(meanwhile, 30U);
     fabric->net().run();
-    EXPECT_EQ(net.state(port).logical(), PortState::kActive);
+    EXPECT_EQ(net.ports().state(port).logical(), PortState::kActive);
     EXPECT_EQ(net.counts(port).link_recoveries, 1U);
     EXPECT_EQ(net.counts(port).link_downed, 0U);
     EXPECT_EQ(net.counts(port).xmit_discards, 0U);
@@ -208,25 +209,25 @@ TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
 TEST(Faults, DataActivatesAnArmedPort) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
-    net.manage_ports();
+    net.ports().manage_all();
     const std::uint32_t here = fabric->port(0);
     const std::uint32_t there = net.plant().peer(here);
     for (const std::uint32_t port :
          {here, there, fabric->port(1), net.plant().peer(fabric->port(1))}) {
-        EXPECT_FALSE(net.set_logical(port, PortState::kActive));
-        EXPECT_TRUE(net.set_logical(port, PortState::kArmed));
+        EXPECT_FALSE(net.ports().set_logical(port, PortState::kActive));
+        EXPECT_TRUE(net.ports().set_logical(port, PortState::kArmed));
     }
-    net.set_logical(net.plant().peer(fabric->port(1)), PortState::kActive);
+    net.ports().set_logical(net.plant().peer(fabric->port(1)), PortState::kActive);
     send(*fabric, 0, 1, 4096);
     EXPECT_EQ(net.plant().odd_counts(here).inactive_discards, 1U);  // Armed is not enough to send.
-    net.set_logical(here, PortState::kActive);
+    net.ports().set_logical(here, PortState::kActive);
     send(*fabric, 0, 1, 4096);
     fabric->net().run();
-    EXPECT_EQ(net.state(there).logical(), PortState::kActive);
-    EXPECT_EQ(net.state(fabric->port(1)).logical(), PortState::kActive);
+    EXPECT_EQ(net.ports().state(there).logical(), PortState::kActive);
+    EXPECT_EQ(net.ports().state(fabric->port(1)).logical(), PortState::kActive);
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
     // A port in Initialize takes no data.
-    net.initialize_port(fabric->port(1));
+    net.ports().initialize(fabric->port(1));
     send(*fabric, 0, 1, 4096);
     fabric->net().run();
     EXPECT_EQ(net.plant().odd_counts(fabric->port(1)).not_ready, 1U);
@@ -237,7 +238,7 @@ TEST(Faults, WhatASwitchBreaksOnlyTheAdapterSees) {
     const auto fabric = make_fabric(star(2), "minhop");
     Engine& net = fabric->engine();
     const std::uint32_t out = net.plant().peer(fabric->port(1));
-    net.set_errors(out, {.inside_ppm = 100'000, .seed = 7});
+    net.ports().set_errors(out, {.inside_ppm = 100'000, .seed = 7});
     send(*fabric, 0, 1, 4'096'000);
     fabric->net().run();
     const counters::PortCounts at_host = net.counts(fabric->port(1));

@@ -35,7 +35,7 @@ TEST(Multicast, TheBufferIsFreeWhenTheLastCopyHasLeft) {
     Engine& net = fabric->engine();
     net.plant().set_multicast(net.plant().node_of(net.plant().peer(fabric->port(0))), kGroup,
                               {0b1110, 0, 0, 0});
-    net.pause(fabric->port(1), 50'000'000);  // One of two receivers holds all up.
+    net.ports().pause(fabric->port(1), 50'000'000);  // One of two receivers holds all up.
     fabric->ends().start(net, fabric->port(0), fabric->lid(0), kGroup, 100 * 4096);
     for (TimePs at = 1'000'000; at < 50'000'000; at += 7'000'000) {
         fabric->net().run(at);
@@ -98,7 +98,7 @@ TEST(Adaptive, GoesAroundALinkThatIsDown) {
         }
     }
     ASSERT_NE(uplink, kNone);
-    net.set_link(uplink, false);
+    net.ports().set_link(uplink, false);
     for (std::uint32_t to = 8; to < 32; ++to) {
         fabric->ends().start(net, fabric->port(0), fabric->lid(0), fabric->lid(to), 8 * 4096);
     }
@@ -112,7 +112,7 @@ std::unique_ptr<TestFabric> to_a_paused_host(PlantConfig config) {
     config.buffer_bytes = 8192;
     config.data_vls = 1;
     auto fabric = make_fabric(star(3), "minhop", config, {.ack_bytes = 0});
-    fabric->engine().pause(fabric->port(1), 2'000'000'000);
+    fabric->engine().ports().pause(fabric->port(1), 2'000'000'000);
     send(*fabric, 0, 1, 50 * 4096);
     return fabric;
 }

@@ -114,7 +114,7 @@ TEST(LaneCounts, WhatWaitsTooLongIsCountedAtItsLane) {
         make_fabric(star(3), "minhop", {.data_vls = 2, .lifetime = 3, .hoq_life = 1});
     Engine& net = fabric->engine();
     net.count_lanes();
-    net.pause(fabric->port(2), 400'000'000);
+    net.ports().pause(fabric->port(2), 400'000'000);
     send_on(*fabric, 0, 2, 1'000'000, 1);
     fabric->net().run(300'000'000);
     const std::uint32_t out = net.plant().peer(fabric->port(2));

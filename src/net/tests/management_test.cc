@@ -401,10 +401,10 @@ TEST(Management, ThePerformanceAgentSaysWhatWasWrong) {
     const PortNum number{tree.net.engine().plant().number_of(in)};
     tree.ends.data.start(tree.net.engine(), tree.port(1), tree.lid(1), Lid{700},
                          4096);  // No port has this LID.
-    tree.net.engine().set_errors(tree.port(1), {.broken_ppm = 1'000'000, .seed = 1});
+    tree.net.engine().ports().set_errors(tree.port(1), {.broken_ppm = 1'000'000, .seed = 1});
     tree.ends.data.start(tree.net.engine(), tree.port(1), tree.lid(1), tree.lid(0), 4096);
     tree.net.run(tree.net.engine().now() + 1'000'000);
-    tree.net.engine().set_errors(tree.port(1), {});
+    tree.net.engine().ports().set_errors(tree.port(1), {});
     const auto details = ask_counters<wire::PortRcvErrorDetails>(
         tree, leaf, A::kPortRcvErrorDetails, {.port_select = number});
     EXPECT_EQ(details.port_dlid_mapping_errors, 1U);
@@ -490,7 +490,8 @@ TEST(Management, TheManagerGetsThroughAlsoWhenPacketsAreLost) {
     for (std::uint32_t port = 0; port < tree.net.engine().plant().port_count(); ++port) {
         if (tree.net.engine().plant().connected(port) &&
             tree.net.engine().plant().peer(port) != port) {
-            tree.net.engine().set_errors(port, {.lost_ppm = 20'000, .seed = 5});  // One in fifty.
+            tree.net.engine().ports().set_errors(port,
+                                                 {.lost_ppm = 20'000, .seed = 5});  // One in fifty.
         }
     }
     ASSERT_TRUE(tree.bring_up());

@@ -47,9 +47,9 @@ class RocePair : public MessageListener {
     /// Makes a host's port lose all that it begins to send from one time to another.
     void lose(std::uint32_t host, TimePs from, TimePs to) {
         run(from);
-        fabric_.engine().set_errors(port(host), {.lost_ppm = 1'000'000, .seed = 1});
+        fabric_.engine().ports().set_errors(port(host), {.lost_ppm = 1'000'000, .seed = 1});
         run(to);
-        fabric_.engine().set_errors(port(host), {});
+        fabric_.engine().ports().set_errors(port(host), {});
     }
     /// Makes the port of the first host, which sends all the time, lose some packets.
     void lose_packets(std::uint32_t first, std::uint32_t count) {

@@ -138,7 +138,7 @@ TEST(Network, LanesOfOnePortShareByTheTable) {
     table.low[0] = {.vl = 0, .weight = 64};
     table.low[1] = {.vl = 1, .weight = 192};
     Engine& net = fabric->engine();
-    net.set_arbitration(net.plant().peer(fabric->port(0)), table);
+    net.ports().set_arbitration(net.plant().peer(fabric->port(0)), table);
     for (std::uint32_t i = 1; i <= 2; ++i) {
         fabric->ends().start(net, fabric->port(i), fabric->lid(i), fabric->lid(0), 4'000'000,
                              static_cast<std::uint8_t>(i - 1));
@@ -156,7 +156,7 @@ TEST(Network, ALaneInNoListNeverSendsEvenAlone) {
     table.low_count = 1;
     table.low[0] = {.vl = 0, .weight = 64};
     Engine& net = fabric->engine();
-    net.set_arbitration(net.plant().peer(fabric->port(0)), table);
+    net.ports().set_arbitration(net.plant().peer(fabric->port(0)), table);
     for (std::uint32_t i = 1; i <= 2; ++i) {
         fabric->ends().start(net, fabric->port(i), fabric->lid(i), fabric->lid(0), 400'000,
                              static_cast<std::uint8_t>(i - 1));
@@ -172,7 +172,7 @@ TEST(Network, AWaitThatLastsIsCountedToo) {
     const auto fabric =
         make_fabric(star(2), "minhop", {.data_vls = 1, .buffer_bytes = 8192}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
-    net.pause(fabric->port(1), 1'000'000'000);
+    net.ports().pause(fabric->port(1), 1'000'000'000);
     send(*fabric, 0, 1, 50 * 4096);
     fabric->net().run(500'000'000);
     const std::uint64_t half = net.counts(fabric->port(0)).xmit_wait;
@@ -184,7 +184,7 @@ TEST(Network, AWaitThatLastsIsCountedToo) {
 TEST(Network, WhatBeginsBetweenTwoStepsIsNotLost) {
     const auto fabric = make_fabric(star(3), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
     Engine& net = fabric->engine();
-    net.pause(fabric->port(1), 50'000'000);  // So that some events are far away.
+    net.ports().pause(fabric->port(1), 50'000'000);  // So that some events are far away.
     send(*fabric, 0, 1, 100 * 4096);
     for (TimePs until = 1'000'000; until < 100'000'000; until += 1'000'000) {
         while (!fabric->net().run_some(until, 1)) {

@@ -177,7 +177,7 @@ class Cluster {
     void set_errors(std::uint32_t lost_ppm, std::uint32_t broken_ppm, std::uint64_t seed) {
         for (std::uint32_t port = 0; port < fabric->engine().plant().port_count(); ++port) {
             if (fabric->engine().plant().peer(port) != kNone) {
-                fabric->engine().set_errors(
+                fabric->engine().ports().set_errors(
                     port, {.lost_ppm = lost_ppm, .broken_ppm = broken_ppm, .seed = seed + port});
             }
         }

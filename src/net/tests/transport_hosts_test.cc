@@ -40,9 +40,9 @@ TEST(TransportHosts, ALinkThatComesBackCostsTimeOnly) {
     Engine& net = cluster.fabric->engine();
     cluster.post_all();
     cluster.fabric->net().run(5'000'000);
-    net.set_link(cluster.fabric->port(2), false);
+    net.ports().set_link(cluster.fabric->port(2), false);
     cluster.fabric->net().run(300'000'000);
-    net.set_link(cluster.fabric->port(2), true);
+    net.ports().set_link(cluster.fabric->port(2), true);
     cluster.fabric->net().run();
     cluster.expect_all_done();
     EXPECT_GT(cluster.count(hca::Counted::kTimeout), 0U);

@@ -113,8 +113,8 @@ TEST(Turns, TheOrderOfInsertionChangesNothing) {
         }
         for (std::uint32_t port = 0; port < net.plant().port_count(); ++port) {
             if (net.plant().connected(port) && net.plant().peer(port) != port) {
-                net.set_errors(port,
-                               {.lost_ppm = 500, .broken_ppm = 500, .inside_ppm = 500, .seed = 3});
+                net.ports().set_errors(
+                    port, {.lost_ppm = 500, .broken_ppm = 500, .inside_ppm = 500, .seed = 3});
             }
         }
         std::vector<std::uint32_t> hosts(fabric->host_count());

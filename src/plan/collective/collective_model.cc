@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/topo/topology.h"
 #include "plan/collective/algorithms.h"
 #include "plan/collective/host_parts.h"
 
@@ -43,9 +44,7 @@ std::expected<std::unique_ptr<CollectiveModel>, std::string> CollectiveModel::ma
         used.gpus_per_node = 1;
         used.nvlink = {.domain_gpus = 1};
         used.fabric.spec.hcas_per_host = 1;
-        if (used.fabric.spec.shape == topo::Shape::kSuperPod ||
-            used.fabric.spec.shape == topo::Shape::kRailOptimized ||
-            used.fabric.spec.shape == topo::Shape::kRailOnly) {
+        if (topo::topology_of(used.fabric.spec.shape).rails) {
             used.fabric.spec.shape = topo::Shape::kFatTree;
         }
     }

@@ -59,7 +59,7 @@ class Carrier {
           stripe_(process.next_stripe()),
           start_ns_(shm::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
-        net_.engine().manage_ports();
+        net_.engine().ports().manage_all();
         net_.engine().count_lanes();
         adapters_.join(net_.engine(), tables_.hca_ports(net_.engine().plant()));
         watchers_.set_places(tables_.places(net_.engine().plant()));

@@ -51,14 +51,14 @@ LaneTables::Row LaneTables::row_of(const shm::PortLanes& lanes, const shm::SlRow
 void LaneTables::set_arbitration(net::Engine& net, std::uint32_t port,
                                  const shm::PortLanes& lanes) {
     if (lanes.has_arbitration.load(std::memory_order_relaxed) == 0) {
-        net.set_arbitration(port, link::ArbitrationTable::equal(kDataVls));
+        net.ports().set_arbitration(port, link::ArbitrationTable::equal(kDataVls));
         return;
     }
     std::array<std::uint8_t, shm::kArbitrationBytes> blocks{};
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         blocks[i] = lanes.arbitration[i].load(std::memory_order_relaxed);
     }
-    net.set_arbitration(
+    net.ports().set_arbitration(
         port, net::parse_arbitration(blocks, lanes.high_limit.load(std::memory_order_relaxed)));
 }
 
@@ -68,7 +68,8 @@ void LaneTables::read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hc
     if (is_new(lanes) && net.plant().connected(port)) {
         net.plant().set_lanes(node, 0, 1, row_of(lanes, arena_.hca_sl_row(hca)));
         set_arbitration(net, port, lanes);
-        net.set_error_limit(port, lanes.physical_errors_max.load(std::memory_order_relaxed));
+        net.ports().set_error_limit(port,
+                                    lanes.physical_errors_max.load(std::memory_order_relaxed));
     }
 }
 
@@ -83,12 +84,12 @@ void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uin
         net.plant().set_lanes(node, in, port, row_of(lanes, arena_.switch_sl_row(port_index, in)));
     }
     set_arbitration(net, at, lanes);
-    net.set_error_limit(at, lanes.physical_errors_max.load(std::memory_order_relaxed));
+    net.ports().set_error_limit(at, lanes.physical_errors_max.load(std::memory_order_relaxed));
     if (lanes.has_limits.load(std::memory_order_relaxed) != 0) {
-        net.set_limits(at,
-                       {.lifetime = lanes.lifetime.load(std::memory_order_relaxed),
-                        .hoq_life = lanes.hoq_life.load(std::memory_order_relaxed),
-                        .vl_stall_count = lanes.vl_stall_count.load(std::memory_order_relaxed)});
+        net.ports().set_limits(
+            at, {.lifetime = lanes.lifetime.load(std::memory_order_relaxed),
+                 .hoq_life = lanes.hoq_life.load(std::memory_order_relaxed),
+                 .vl_stall_count = lanes.vl_stall_count.load(std::memory_order_relaxed)});
     }
     const shm::Marking& marking = lanes.marking;
     net.plant().set_port_marking(

@@ -68,9 +68,9 @@ void Tables::set_state(net::Engine& net, std::uint32_t port, PortState state) {
     if (!net.plant().connected(port)) {
         return;
     }
-    net.set_link(port, state != PortState::kDown);
+    net.ports().set_link(port, state != PortState::kDown);
     if (state != PortState::kDown) {
-        net.follow_state(port, state);
+        net.ports().follow_state(port, state);
     }
 }
 
@@ -82,15 +82,15 @@ void Tables::set_link(net::Engine& net, std::uint32_t port, const shm::LinkFault
     const auto value = [](const std::atomic<std::uint32_t>& word) {
         return word.load(std::memory_order_relaxed);
     };
-    net.set_errors(
+    net.ports().set_errors(
         port,
         {.lost_ppm = value(faults.lost_ppm), .broken_ppm = value(faults.broken_ppm), .seed = port});
-    net.set_delay(port, std::min(value(faults.delay_ns), kDelayMaxNs) *
-                            static_cast<std::uint32_t>(link::kPsPerNs));
+    net.ports().set_delay(port, std::min(value(faults.delay_ns), kDelayMaxNs) *
+                                    static_cast<std::uint32_t>(link::kPsPerNs));
     const std::uint32_t rate = value(faults.rate_mbps);
     const double block_ps =
         rate != 0 ? kBlockBits * 1e6 / rate : static_cast<double>(block_ps_[port]) / speed_;
-    net.set_speed(port, static_cast<std::uint32_t>(std::clamp(block_ps, 1.0, kBlockPsMax)));
+    net.ports().set_speed(port, static_cast<std::uint32_t>(std::clamp(block_ps, 1.0, kBlockPsMax)));
 }
 
 void Tables::set_guard(net::Engine& net, std::uint32_t port, const shm::SwitchPortRecord& record) {
@@ -106,7 +106,7 @@ void Tables::set_guard(net::Engine& net, std::uint32_t port, const shm::SwitchPo
     for (const auto& pkey : record.pkeys) {
         guard.pkeys.push_back(PKey{pkey.load(std::memory_order_relaxed)});
     }
-    net.set_guard(port, guard);
+    net.ports().set_guard(port, guard);
 }
 
 void Tables::read_routes(net::Engine& net, std::uint32_t sw) {
@@ -169,7 +169,7 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
                               switch_port.state.load(std::memory_order_relaxed));
                     set_link(net, net.plant().peer(at), switch_port.faults);
                 }
-                net.set_tap(at, switch_port.taps.load(std::memory_order_relaxed) != 0);
+                net.ports().set_tap(at, switch_port.taps.load(std::memory_order_relaxed) != 0);
             }
         }
         read_routes(net, sw);
@@ -185,7 +185,7 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
         if (const auto control = lanes_.read_injection(hca)) {
             hosts.control_congestion(at, *control);
         }
-        net.set_tap(at, record.taps.load(std::memory_order_relaxed) != 0);
+        net.ports().set_tap(at, record.taps.load(std::memory_order_relaxed) != 0);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/link/rate.h"
+#include "core/topo/topology.h"
 #include "spec/scenario/scenario.h"
 
 namespace softib::spec {
@@ -42,7 +43,7 @@ Result read_pairs(const TrafficWish& wish, const plan::Ends& ends, plan::Traffic
 /// Returns the group of each end port's switch; empty if the fabric has no groups.
 std::vector<std::uint32_t> list_groups(const topo::Fabric& fabric) {
     std::vector<std::uint32_t> groups;
-    if (fabric.shape != topo::Shape::kDragonfly && fabric.shape != topo::Shape::kDragonflyPlus) {
+    if (!fabric.shape || topo::topology_of(*fabric.shape).layout != topo::Layout::kGroups) {
         return groups;
     }
     for (const topo::Host& host : fabric.hosts) {

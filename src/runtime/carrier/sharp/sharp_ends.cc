@@ -113,7 +113,7 @@ void SharpEnds::read_nodes(const sharp::SharpPlane& plane) {
         Node& made = *(nodes_[told.sw] = std::make_unique<Node>(ports, port));
         node_at_[port] = &made;
         adapters_.hosts().attach(port, made.host.hca());
-        net_.set_speed(port, kNodeBlockPs);
+        net_.ports().set_speed(port, kNodeBlockPs);
     }
     for (auto& [sw, node] : nodes_) {
         const auto told = std::ranges::find(plane.nodes, sw, &sharp::SharpPlane::Node::sw);

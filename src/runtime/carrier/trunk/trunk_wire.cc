@@ -102,7 +102,7 @@ void TrunkWire::leave(std::uint32_t port, const net::Packet& packet,
     datagram.bytes += trunk::kItemHeaderBytes + *bytes;
     end->out_bytes += needed;
     if (end->out_bytes >= kOutBytesFull) {
-        net_.pause(port, net_.now() + kPausePs);
+        net_.ports().pause(port, net_.now() + kPausePs);
     }
 }
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "core/switch/forward.h"
-#include "net/engine/engine.h"
+#include "net/engine/mover.h"
 
 namespace softib::net {
 
 /// Counts a packet at the port by which it comes in.
-inline void Engine::count_in(Rx& rx, const Packet& packet) {
+inline void Mover::count_in(Rx& rx, const Packet& packet) {
     rx.words += packet.bytes / 4U;
     ++rx.packets;
     stats_.log(rx.name, packet, now());
@@ -19,7 +19,7 @@ inline void Engine::count_in(Rx& rx, const Packet& packet) {
 
 /// THE forwarding rule: returns by which lane a packet leaves a switch at a port, or why it does
 /// not.
-inline Engine::Hop Engine::look_up(const Rx& rx, const Packet& packet, std::uint8_t number) const {
+inline Mover::Hop Mover::look_up(const Rx& rx, const Packet& packet, std::uint8_t number) const {
     if (const sw::Relay relayed = sw::relay(number, rx.port); relayed != sw::Relay::kOn)
         [[unlikely]] {
         return {relayed == sw::Relay::kUnknown ? Hop::Why::kUnknown : Hop::Why::kLooping, 0, false};
@@ -32,7 +32,7 @@ inline Engine::Hop Engine::look_up(const Rx& rx, const Packet& packet, std::uint
     return {vl < plant_.config().data_vls ? Hop::Why::kOn : Hop::Why::kNoLane, vl, slower};
 }
 
-inline void Engine::wake_at(std::uint32_t port, Tx& tx, TimePs at) {
+inline void Mover::wake_at(std::uint32_t port, Tx& tx, TimePs at) {
     if (at < tx.wake_at) {
         tx.wake_at = at;
         if (port == round_.open_output && at <= round_.open_until) {

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "core/base/check.h"
-#include "net/engine/engine_inline.h"
 #include "net/engine/for_each_lane.h"
+#include "net/engine/mover_inline.h"
 
 namespace softib::net {
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t kDetourBlocks = 130;
 
 /// Handles an arrival that is out of the ordinary. Returns true if nothing is left to do for this
 /// packet.
-bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet) {
+bool Mover::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet) {
     if ((rx.special & rx_special::kFlapped) != 0) {
         const Tx& tx = plant_.tx(in);
         const TimePs whole = rx.to_adapter != 0 ? plant_.transmit_time(in, packet.bytes) : 0;
@@ -76,7 +76,7 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
 
 /// Takes a packet into a buffer that no credits guard: VL15's, or that of a switch on Ethernet.
 /// Returns false if there is no room, which is counted then.
-bool Engine::finds_room(std::uint32_t in, const Rx& rx, const Packet& packet) {
+bool Mover::finds_room(std::uint32_t in, const Rx& rx, const Packet& packet) {
     const std::uint16_t blocks = link::blocks_of(packet.bytes);
     if ((rx.special & rx_special::kEthernet) != 0) {
         Ethernet::Tell tell{};
@@ -99,8 +99,8 @@ bool Engine::finds_room(std::uint32_t in, const Rx& rx, const Packet& packet) {
 
 /// Returns whether a port takes a packet in its state. Data makes an armed port active (IBA vol. 1,
 /// 7.2.7).
-bool Engine::may_come_in(const Rx& rx, const Packet& packet) {
-    link::PortStateMachine& at = state(rx.self);
+bool Mover::may_come_in(const Rx& rx, const Packet& packet) {
+    link::PortStateMachine& at = cables_.state(rx.self);
     if (packet.in_vl != link::kVl15 && at.logical() == PortState::kArmed) {
         at.handle_data();
         apply_state(rx.self);
@@ -110,7 +110,7 @@ bool Engine::may_come_in(const Rx& rx, const Packet& packet) {
 
 /// Counts a broken or malformed packet at the port that it has come to. Returns whether it ends
 /// here.
-bool Engine::refuses(const Rx& rx, Packet& packet) {
+bool Mover::refuses(const Rx& rx, Packet& packet) {
     const bool here = (packet.flags & packet_flag::kBrokenHere) != 0;
     packet.flags &= static_cast<std::uint8_t>(~packet_flag::kBrokenHere);
     if ((packet.flags & packet_flag::kBad) != 0) {
@@ -136,7 +136,7 @@ bool Engine::refuses(const Rx& rx, Packet& packet) {
 
 /// Loses a packet on a cable. Its credits return: the sender's next flow control packet says how
 /// much the sender has sent (FCTBS), so the receiver knows that the room was never used.
-void Engine::lose(std::uint32_t link, std::uint32_t index) {
+void Mover::lose(std::uint32_t link, std::uint32_t index) {
     const Packet& packet = queues_[index];
     Odd& at = plant_.odd(link);
     ++at.lost;
@@ -149,7 +149,7 @@ void Engine::lose(std::uint32_t link, std::uint32_t index) {
 }
 
 /// Removes a packet that will not arrive, and reports it if it has a tag.
-void Engine::drop(std::uint32_t index) {
+void Mover::drop(std::uint32_t index) {
     const Packet& packet = queues_[index];
     if (packet.tag != 0) {
         outbox_.dropped.push_back({packet, now()});
@@ -157,7 +157,7 @@ void Engine::drop(std::uint32_t index) {
     queues_.packets().free(index);
 }
 
-void Engine::discard(std::uint32_t index) {
+void Mover::discard(std::uint32_t index) {
     leave_buffer(queues_[index], now());
     ++stats_.discarded;
     drop(index);
@@ -165,7 +165,7 @@ void Engine::discard(std::uint32_t index) {
 
 /// Gives back a packet's room in the buffer that it came into, from `at` on. Of multicast copies
 /// the last one does so.
-void Engine::leave_buffer(const Packet& packet, TimePs at) {
+void Mover::leave_buffer(const Packet& packet, TimePs at) {
     if ((packet.flags & packet_flag::kCopy) == 0) {
         if (packet.in_link != kNone) {
             release(packet.in_link, packet.in_vl, link::blocks_of(packet.bytes), at);
@@ -181,7 +181,7 @@ void Engine::leave_buffer(const Packet& packet, TimePs at) {
 
 // In a switch.
 
-bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
+bool Mover::refuse_in(const Rx& rx, const Packet& packet) {
     if (guards_.lets_in(rx.self, packet)) {
         return false;
     }
@@ -190,7 +190,7 @@ bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
     return true;
 }
 
-bool Engine::refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet) {
+bool Mover::refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet) {
     const std::uint32_t port = rx.first_out + number;
     if (guards_.lets_out(port, packet)) {
         return false;
@@ -203,7 +203,7 @@ bool Engine::refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet)
 /// Returns the port that a switch chooses for a packet that allows it. A switch sees only what it
 /// has itself: what waits at its ports, and from its credits what is under way to the next switches
 /// or lies in their buffers.
-std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
+std::uint8_t Mover::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
     const sw::AdaptiveTable::Choice ports = plant_.adaptive_of(rx).choice(packet.dlid, rx.port);
     if (ports.near.empty()) {
         return by_table;
@@ -225,7 +225,7 @@ std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_
 }
 
 /// Returns how long a packet would wait at a port and behind it, as far as the switch can see.
-TimePs Engine::wait_at(std::uint32_t out, std::uint8_t vl) {
+TimePs Mover::wait_at(std::uint32_t out, std::uint8_t vl) {
     const Tx& tx = plant_.tx(out);
     if ((tx.special & tx_special::kClosed) != 0) {
         return sw::kNotEligible;
@@ -240,8 +240,8 @@ TimePs Engine::wait_at(std::uint32_t out, std::uint8_t vl) {
 }
 
 /// Returns the port that a switch takes on Ethernet where load does not decide.
-std::uint8_t Engine::spread_port(const Rx& rx, const Packet& packet,
-                                 std::span<const std::uint8_t> ports, std::uint8_t by_table) {
+std::uint8_t Mover::spread_port(const Rx& rx, const Packet& packet,
+                                std::span<const std::uint8_t> ports, std::uint8_t by_table) {
     // A switch knows at once which of its own cables are down.
     std::array<std::uint8_t, 256> open;
     std::size_t count = 0;
@@ -262,7 +262,7 @@ std::uint8_t Engine::spread_port(const Rx& rx, const Packet& packet,
 
 /// Forwards a packet whose DLID is not in the linear table: to the ports of a multicast group, or
 /// to the agent of this switch.
-void Engine::copy_out(const Rx& rx, std::uint32_t index) {
+void Mover::copy_out(const Rx& rx, std::uint32_t index) {
     const Packet original = queues_[index];
     std::uint8_t numbers[256];
     std::uint32_t count = 0;
@@ -327,7 +327,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
 
 /// Sends a packet on that has come to a router whole. Until it leaves by another port of the router
 /// it keeps its room in the buffer that it came into, as in a switch.
-void Engine::route_packet(std::uint32_t in, std::uint32_t index) {
+void Mover::route_packet(std::uint32_t in, std::uint32_t index) {
     Packet& packet = queues_[index];
     packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
     const std::uint32_t self = plant_.rx(in).self;
@@ -365,7 +365,7 @@ void Engine::route_packet(std::uint32_t in, std::uint32_t index) {
 // Departure.
 
 /// Offers a packet to a port that needs a closer look. Returns true if the packet was dropped.
-bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
+bool Mover::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
     Tx& tx = plant_.tx(port);
     const bool shut = (tx.special & tx_special::kDown) != 0 ||
                       ((tx.special & tx_special::kClosed) != 0 && vl != link::kVl15);
@@ -418,7 +418,7 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
 
 /// Applies faults and stalls to a packet that begins to leave. Returns true if nothing is left to
 /// do for it.
-bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
+bool Mover::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     const Tx& tx = plant_.tx(port);
     const std::uint32_t number = plant_.lane_index(port, packet.in_vl);
     const std::uint16_t blocks = link::blocks_of(packet.bytes);
@@ -470,75 +470,9 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     return true;
 }
 
-// Limits of waiting.
-
-void Engine::watch(std::uint32_t port, Tx& tx) {
-    if ((tx.special & tx_special::kWatched) != 0) {
-        return;
-    }
-    // A packet that has just come, or comes to the head next, has its whole time before it.
-    TimePs first = waits_.deadline_of_next(port, now());
-    for_each_lane(tx.waiting, [&](std::uint8_t vl) {
-        if (const Lane& lane = plant_.lane(port, vl); vl != link::kVl15) {
-            first = std::min(first,
-                             waits_.deadline(port, lane, queues_[lane.head].since_units, now()).at);
-        }
-        return true;
-    });
-    tx.special |= tx_special::kWatched;
-    ++waits_.watching;
-    schedule_.post(first, port, EventKind::kLimit);
-}
-
-void Engine::enforce_limits(std::uint32_t port) {
-    Tx& tx = plant_.tx(port);
-    tx.special &= static_cast<std::uint8_t>(~tx_special::kWatched);
-    --waits_.watching;
-    bool dropped = false;
-    for (std::uint8_t vl = 0; vl < plant_.config().data_vls; ++vl) {
-        const std::uint32_t number = plant_.lane_index(port, vl);
-        Lane& from = plant_.lane_at(number);
-        while (from.head != kNone) {
-            const Waits::Deadline due =
-                waits_.deadline(port, from, queues_[from.head].since_units, now());
-            if (due.at > now()) {
-                break;
-            }
-            if (due.of_head) {
-                ++plant_.odd(port).hoq_lifetime_discards;
-                waits_.dropped_head(port, number, plant_.lane_count(), now());
-            } else {
-                ++plant_.odd(port).lifetime_discards;
-            }
-            lane_counts_.late(number);
-            discard(pop_head(port, tx, vl, from));
-            dropped = true;
-        }
-    }
-    if (tx.waiting == 0) {
-        end_wait(tx);
-        return;
-    }
-    if (dropped && tx.free_at <= now()) {
-        send_next(port, tx);
-    }
-    if (tx.waiting != 0 && waits_.of(port).any()) {
-        watch(port, tx);
-    }
-}
-
-/// Ends the wait of a port whose packets were all dropped.
-void Engine::end_wait(Tx& tx) {
-    if (tx.blocked_at != kNever) {
-        tx.wait_ps += now() > tx.blocked_at ? now() - tx.blocked_at : 0;
-        tx.blocked_at = kNever;
-    }
-}
-
 // Ethernet.
 
-void Engine::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks,
-                              TimePs at) {
+void Mover::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at) {
     const Rx& rx = plant_.rx(link);
     if (rx.to_adapter != 0) {
         return;  // An HCA takes all that comes, and never pauses a sender.
@@ -553,7 +487,7 @@ void Engine::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t
 
 /// Tells the sender of a link to pause a lane or to go on. A pause frame waits for no packet, so it
 /// takes only the delay of the cable.
-void Engine::tell_sender(std::uint32_t link, std::uint8_t vl, Ethernet::Tell tell) {
+void Mover::tell_sender(std::uint32_t link, std::uint8_t vl, Ethernet::Tell tell) {
     if (tell == Ethernet::Tell::kNothing) {
         return;
     }
@@ -564,7 +498,7 @@ void Engine::tell_sender(std::uint32_t link, std::uint8_t vl, Ethernet::Tell tel
 }
 
 /// Pauses a lane at its sender, or lets it go on. A lane that is paused has no credits.
-void Engine::handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses) {
+void Mover::handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses) {
     Lane& of = plant_.lane(link, vl);
     of.fccl = pauses ? of.fctbs : link::count_after(of.fctbs, plant_.buffer_blocks());
     Tx& tx = plant_.tx(link);
