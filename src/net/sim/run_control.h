@@ -22,8 +22,10 @@ class RunControl {
 
     /// Returns whether anything ever happens to the fabric.
     bool has_changes() const { return !changes_.empty(); }
-    /// Returns whether something happens to the fabric until a time.
-    bool change_due(TimePs until) const { return next_change() <= until; }
+    /// Returns whether something happens to the fabric until a time, which may be kNever.
+    bool change_due(TimePs until) const {
+        return changed_ < changes_.size() && changes_[changed_].at <= until;
+    }
     /// Returns when the run must stop next, `until` at the latest.
     TimePs next_stop(TimePs until) const { return std::min({until, looks_.next(), next_change()}); }
     /// Does what is due at `at`, which the engine has reached. `hops()` returns those of the whole
