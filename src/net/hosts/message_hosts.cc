@@ -180,6 +180,7 @@ void MessageHosts::take_turns(Engine& net, std::uint32_t port, std::uint8_t vl) 
         const std::uint32_t index = queue.head;
         if ((records_[index].state & kEnded) != 0) {
             pop(queue);
+            pass_turn(net, index);
             release(index);  // The reference that end() took.
             continue;
         }

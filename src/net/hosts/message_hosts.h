@@ -317,7 +317,9 @@ class MessageHosts : public GidReader {
     bool wait_for_flow(Engine& net, Turns& queue, std::uint32_t index);
     void resume_flow(Engine& net, Flows::Flow& flow, std::uint32_t port);
     void end_pause(Engine& net, std::uint32_t index);
+    void set_flow_timer(Engine& net, Flows::Flow& flow);
     void charge_flow(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
+    void pass_turn(Engine& net, std::uint32_t index);
     bool sends_again(std::uint32_t index);
     void unpark(Flows::Flow& flow, std::uint32_t index);
     /// Counts packets of a message that are under way now, or (modulo 2^32) no longer.
