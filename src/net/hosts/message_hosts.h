@@ -98,6 +98,8 @@ class MessageHosts : public GidReader {
     std::uint32_t post(Engine& net, const Send& send, TimePs at);
     /// Returns the number of messages that have not ended.
     std::uint64_t unfinished() const { return unfinished_; }
+    /// Returns the messages that have come in part to receivers here.
+    std::vector<Partial> partial() const;
     const Stats& stats() const { return stats_; }
     std::size_t bytes() const;
 
