@@ -54,7 +54,7 @@ class Simulation:
     """
 
     MESSAGES = ("traffic", "from", "to", "bytes", "started_ps", "delivered_ps", "ended_ps",
-                "failed")
+                "failed", "arrived_bytes")
     LINKS = ("bytes", "packets", "busy_ps", "wait_ps", "rate_mbps")
 
     def __init__(self, fabric, traffic, *, model="packet", seed=1, until=None, hosts=None,

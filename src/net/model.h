@@ -49,6 +49,15 @@ class MessageListener {
   public:
     virtual ~MessageListener() = default;
     virtual void handle_message(std::uint64_t tag, MessageEvent event, TimePs at) = 0;
+    /// The time at which a message must begin has come. The listener does not hear of messages that
+    /// begin when they are sent.
+    virtual void handle_begin(std::uint64_t, TimePs) {}
+};
+
+/// A message that has come to its receiver in part.
+struct Partial {
+    std::uint64_t tag = 0;
+    std::uint64_t left = 0;  ///< Bytes that have not come.
 };
 
 /// A port by which packets leave a node.
@@ -134,6 +143,8 @@ class Model {
     virtual std::uint8_t data_vls() const = 0;
     /// Returns the number of messages that have not ended.
     virtual std::uint64_t unfinished() const = 0;
+    /// Returns the messages that have come in part to receivers here.
+    virtual std::vector<Partial> partial() const = 0;
     /// Returns what the user should know about the run: routes that could not be repaired, for
     /// example.
     virtual const std::vector<std::string>& notes() const = 0;

@@ -51,6 +51,7 @@ std::expected<std::uint32_t, std::string> Ends::find(std::string_view name) cons
 std::expected<std::vector<std::uint32_t>, std::string> Ends::find_list(
     std::string_view list) const {
     std::vector<std::uint32_t> found;
+    std::vector<bool> known(count());
     if (trimmed(list) == "all") {
         for (std::uint32_t end = 0; end < count(); ++end) {
             found.push_back(end);
@@ -69,6 +70,10 @@ std::expected<std::vector<std::uint32_t>, std::string> Ends::find_list(
             return std::unexpected(first ? last.error() : first.error());
         }
         for (std::uint32_t end = *first; end <= *last; ++end) {
+            if (known[end]) {
+                return std::unexpected(fmt::format("{} is there twice", name(end)));
+            }
+            known[end] = true;
             found.push_back(end);
         }
     }
@@ -122,10 +127,13 @@ std::string name_of_node(const topo::Fabric& fabric, std::uint32_t node) {
 
 std::expected<net::Hop, std::string> find_port(const topo::Fabric& fabric, std::string_view name) {
     std::optional<topo::NodeIndex> node;
-    std::uint32_t port = 1;
+    std::uint32_t port = 0;
     if (const auto host = fabric.find_host(std::string(name))) {
         node = fabric.hosts[*host].hcas.front();
-    } else if (node = fabric.find_node(std::string(name)); !node) {
+        port = 1;
+    } else if (node = fabric.find_node(std::string(name)); node) {
+        port = fabric.node(*node).kind == topo::NodeKind::kSwitch ? 0 : 1;
+    } else {
         const std::size_t colon = std::min(name.rfind(':'), name.size());
         const std::string_view number = name.substr(std::min(colon + 1, name.size()));
         const auto [end, error] =

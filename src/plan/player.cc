@@ -26,20 +26,35 @@ Player::~Player() {
     model_.set_listener(nullptr);
 }
 
-/// Sends the first messages of a traffic: in a closed loop as many as may be under way at once, in
-/// an open loop all, each at its time.
+/// Sends the first messages of a traffic: in a closed loop as many as may be under way at once.
 void Player::begin(std::uint32_t traffic) {
     Schedule& schedule = schedules_[traffic];
     const bool open = schedule.traffic().rate != 0;
+    latest_.emplace_back(open ? schedule.sender_count() : 0);
     const std::uint64_t first =
-        open ? schedule.messages_each()
-             : std::min<std::uint64_t>(schedule.outstanding(), schedule.messages_each());
+        open ? 1 : std::min<std::uint64_t>(schedule.outstanding(), schedule.messages_each());
     for (std::uint64_t i = 0; i < first; ++i) {
         for (std::uint32_t sender = 0; sender < schedule.sender_count(); ++sender) {
-            if (model_.has_end(schedule.end_of(sender))) {
+            if (!model_.has_end(schedule.end_of(sender))) {
+                continue;
+            }
+            if (open) {
+                send_until_later(traffic, sender, model_.now());
+            } else {
                 send_next(traffic, sender, schedule.next_at(sender));
             }
         }
+    }
+}
+
+/// Sends the next messages of a sender in an open loop, up to the first that begins after `at`.
+/// When that begins, the next ones follow: so messages that have not begun take no memory.
+void Player::send_until_later(std::uint32_t traffic, std::uint32_t sender, TimePs at) {
+    const Schedule& schedule = schedules_[traffic];
+    for (TimePs next = at; next <= at && schedule.left(sender) != 0;) {
+        next = schedule.next_at(sender);
+        latest_[traffic][sender] = messages_.size();
+        send_next(traffic, sender, next);
     }
 }
 
@@ -82,9 +97,40 @@ void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs a
     const std::uint32_t traffic = message.traffic;
     const std::uint32_t sender = message.sender;
     const Schedule& schedule = schedules_[traffic];
+    if (message.failed && schedule.traffic().rate != 0 &&
+        latest_[traffic][sender] == message_of(tag)) {
+        send_until_later(traffic, sender, at);  // It failed before it began.
+    }
     if (schedule.traffic().rate == 0 && !schedule.passes_on() && schedule.left(sender) != 0) {
         send_next(traffic, sender, at);
     }
+}
+
+void Player::handle_begin(std::uint64_t tag, TimePs at) {
+    const MessageRecord& message = messages_[message_of(tag)];
+    if (schedules_[message.traffic].traffic().rate != 0) {
+        send_until_later(message.traffic, message.sender, at);
+    }
+}
+
+void Player::note_partial() {
+    for (const net::Partial& each : model_.partial()) {
+        if (player_of(each.tag) == number_) {
+            messages_[message_of(each.tag)].left = each.left;
+        } else {
+            deliveries_.push_back({.tag = each.tag, .left = each.left});
+        }
+    }
+}
+
+std::vector<MessageRecord> Player::take_messages() {
+    std::erase_if(messages_, [&](const MessageRecord& each) { return !has_begun(each); });
+    return std::move(messages_);
+}
+
+PlayerRecords Player::records() {
+    note_partial();
+    return {messages_, deliveries_};
 }
 
 /// Sends the next message of a receiver that passes on, now that a message has come to it.
@@ -106,8 +152,10 @@ void Player::pass_on(std::uint64_t tag, TimePs at) {
 void Player::take_records(std::vector<PlayerRecords> all) {
     for (const PlayerRecords& each : all) {
         for (const Delivery& delivery : each.deliveries) {
-            all[player_of(delivery.tag)].messages[message_of(delivery.tag)].delivered_at =
-                delivery.at;
+            MessageRecord& message =
+                all[player_of(delivery.tag)].messages[message_of(delivery.tag)];
+            message.delivered_at = delivery.at;
+            message.left = delivery.left;
         }
     }
     messages_.clear();

@@ -4,6 +4,7 @@
 // Plays traffic on a model of the network and records what became of every message. The caller runs
 // the model in steps, so that it can show progress or stop early.
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -21,14 +22,22 @@ struct MessageRecord {
     std::uint64_t bytes = 0;
     TimePs started_at = 0;
     TimePs delivered_at = kNever;
-    TimePs ended_at = kNever;  ///< When the sender had its acknowledgement, or gave up.
+    TimePs ended_at = kNever;   ///< When the sender had its acknowledgement, or gave up.
+    std::uint64_t left = kAll;  ///< Bytes that had not come at the end of the run; kAll: none came.
     bool failed = false;
+
+    static constexpr std::uint64_t kAll = UINT64_MAX;
+    /// Returns the bytes that the receiver has.
+    std::uint64_t arrived() const {
+        return delivered_at != kNever ? bytes : bytes - std::min(bytes, left);
+    }
 };
 
-/// A delivery, at an end port of this player's model, of a message that another player sent.
+/// What came, to an end port of this player's model, of a message that another player sent.
 struct Delivery {
     std::uint64_t tag = 0;
-    TimePs at = 0;
+    TimePs at = kNever;      ///< When all of it had come.
+    std::uint64_t left = 0;  ///< With kNever: bytes that had not come at the end of the run.
 };
 /// What one of several players has recorded.
 struct PlayerRecords {
@@ -59,18 +68,28 @@ class Player : public net::MessageListener {
     /// Returns the number of messages that were acknowledged or given up.
     std::uint64_t ended() const { return ended_; }
 
-    /// Gives all messages away, after the run.
-    std::vector<MessageRecord> take_messages() { return std::move(messages_); }
+    /// Notes what has come of messages that are under way at the end of the run.
+    void note_partial();
+    /// Gives all messages that have begun away, after the run.
+    std::vector<MessageRecord> take_messages();
 
-    PlayerRecords records() const { return {messages_, deliveries_}; }
+    /// Returns what this player has recorded, at the end of the run.
+    PlayerRecords records();
     /// Replaces the player's messages by those of all players of the run. `all` has the records of
     /// each player at the player's number.
     void take_records(std::vector<PlayerRecords> all);
 
+    /// Returns whether a message has begun.
+    bool has_begun(const MessageRecord& message) const {
+        return message.started_at <= model_.now() || message.ended_at != kNever;
+    }
+
     void handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) override;
+    void handle_begin(std::uint64_t tag, TimePs at) override;
 
   private:
     void begin(std::uint32_t traffic);
+    void send_until_later(std::uint32_t traffic, std::uint32_t sender, TimePs at);
     void send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at);
     void pass_on(std::uint64_t tag, TimePs at);
 
@@ -94,7 +113,9 @@ class Player : public net::MessageListener {
     std::uint64_t number_ = 0;
     std::vector<std::uint32_t> first_senders_ = {};  ///< Number of each traffic's first sender.
     std::vector<MessageRecord> messages_ = {};
-    std::vector<Delivery> deliveries_ = {};  ///< Deliveries of other players' messages.
+    std::vector<Delivery> deliveries_ = {};  ///< What came of other players' messages.
+    /// The message that begins last, by traffic and sender; only of open loops.
+    std::vector<std::vector<std::size_t>> latest_ = {};
     std::uint64_t ended_ = 0;
 };
 

@@ -33,6 +33,8 @@ TrafficResult summarise_traffic(const Player& player, std::uint32_t number) {
         result.started_at = std::min(result.started_at, message.started_at);
         result.failed += message.failed ? 1 : 0;
         if (message.delivered_at == kNever) {
+            result.unfinished += !message.failed && player.has_begun(message) ? 1U : 0U;
+            result.partial_bytes += message.failed ? 0 : message.arrived();
             continue;
         }
         ++result.delivered;
@@ -44,8 +46,10 @@ TrafficResult summarise_traffic(const Player& player, std::uint32_t number) {
             gbps.push_back(rate_gbps(message.bytes, took));
         }
     }
-    result.unfinished =
-        result.messages - std::min(result.messages, result.delivered + result.failed);
+    const std::uint64_t begun = result.delivered + result.failed + result.unfinished;
+    result.not_begun = result.messages - std::min(result.messages, begun);
+    result.bytes += result.partial_bytes;
+    result.ended_at = result.done() ? result.finished_at : player.model().now();
     result.gbps = rate_gbps(result.bytes, result.duration());
     result.completion_us = Distribution(std::move(completion_us));
     result.message_gbps = Distribution(std::move(gbps));
@@ -110,7 +114,7 @@ Results summarise(const Player& player, const topo::Fabric& fabric, const Ends& 
     for (std::uint32_t i = 0; i < player.schedules().size(); ++i) {
         results.traffics.push_back(summarise_traffic(player, i));
         results.duration = std::max(results.duration, results.traffics.back().finished_at);
-        all_done &= results.traffics.back().unfinished == 0;
+        all_done &= results.traffics.back().done();
     }
     if (!all_done) {
         results.duration = player.model().now();

@@ -25,15 +25,19 @@ struct TrafficResult {
     std::uint64_t messages = 0;       ///< Planned messages.
     std::uint64_t delivered = 0;      ///< Delivered messages.
     std::uint64_t failed = 0;         ///< Messages that their sender gave up.
-    std::uint64_t unfinished = 0;     ///< Messages under way at the end, or not begun.
-    std::uint64_t bytes = 0;          ///< Bytes of delivered messages.
+    std::uint64_t unfinished = 0;     ///< Messages under way at the end of the run.
+    std::uint64_t not_begun = 0;      ///< Messages whose turn or time had not come then.
+    std::uint64_t bytes = 0;          ///< Bytes that arrived.
+    std::uint64_t partial_bytes = 0;  ///< Bytes that arrived of unfinished messages.
     TimePs started_at = 0;            ///< When the first message began.
     TimePs finished_at = 0;           ///< When the last message was delivered.
+    TimePs ended_at = 0;              ///< The same, or the end of the run if not all had ended.
     double gbps = 0;                  ///< Rate of all messages: `bytes` divided by duration().
     Distribution completion_us = {};  ///< Time of each message from its start to its delivery.
     Distribution message_gbps = {};   ///< Rate of each message over that time.
 
-    TimePs duration() const { return finished_at - std::min(started_at, finished_at); }
+    TimePs duration() const { return ended_at - std::min(started_at, ended_at); }
+    bool done() const { return unfinished == 0 && not_begun == 0; }
 };
 
 /// All traffics of a run together.

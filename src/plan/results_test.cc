@@ -25,6 +25,7 @@ Results play(const topo::Spec& spec, const std::vector<Traffic>& traffics,
     Player player(*simulation, std::move(schedules));
     while (!player.run_some(until, 10'000)) {
     }
+    player.note_partial();
     return summarise(player, *fabric, ends, {.adaptive = options.hosts.adaptive});
 }
 
@@ -183,6 +184,30 @@ TEST(Results, ARunThatWasStoppedSaysWhatIsLeft) {
     EXPECT_EQ(results.traffics.front().delivered, 0U);
     EXPECT_EQ(results.traffics.front().unfinished, 32U);
     EXPECT_EQ(results.duration, 50'000'000U);
+}
+
+TEST(Results, BytesThatCameUntilTheEndCount) {
+    const topo::Spec star{.shape = topo::Shape::kSingleSwitch, .hosts = 2};
+    const Traffic traffic{.pattern = Pattern::kShift, .bytes = 10'000'000, .repetitions = 3};
+    const TrafficResult result = play(star, {traffic}, {}, 100'000'000).traffics.front();
+    EXPECT_EQ(result.delivered, 0U);
+    EXPECT_EQ(result.unfinished, 2U);
+    EXPECT_EQ(result.not_begun, 4U);
+    EXPECT_EQ(result.bytes, result.partial_bytes);
+    EXPECT_EQ(result.bytes % 4096, 0U);
+    EXPECT_NEAR(result.gbps, 2 * 396, 10);
+    EXPECT_EQ(result.duration(), 100'000'000U);
+}
+
+TEST(Results, AMessageOfAnOpenLoopIsThereWhenItBegins) {
+    const topo::Spec star{.shape = topo::Shape::kSingleSwitch, .hosts = 2};
+    // A message each 8 us; that all of them fit into memory shows that most are never made.
+    const Traffic traffic{
+        .pattern = Pattern::kShift, .bytes = 100'000, .repetitions = UINT32_MAX, .rate = 100e9};
+    const TrafficResult result = play(star, {traffic}, {}, 100'000'000).traffics.front();
+    EXPECT_GE(result.delivered, 22U);
+    EXPECT_LE(result.unfinished, 2U);
+    EXPECT_EQ(result.delivered + result.unfinished + result.not_begun, result.messages);
 }
 
 TEST(Results, PercentilesAndHistogramAreThoseOfTheValues) {

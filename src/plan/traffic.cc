@@ -111,14 +111,6 @@ std::expected<Schedule, std::string> Schedule::make(const Traffic& traffic, std:
         return std::unexpected(checked.error());
     }
     schedule.fill();
-    // In an open loop the model holds all messages from the beginning on.
-    constexpr std::uint64_t kOpenMax = 50'000'000;
-    if (traffic.rate != 0 && schedule.messages() > kOpenMax) {
-        return std::unexpected(
-            fmt::format("at a rate, {} messages are too many: take fewer "
-                        "repetitions, so that there are {} at most",
-                        schedule.messages(), kOpenMax));
-    }
     return schedule;
 }
 

@@ -77,8 +77,11 @@ std::string idle_in(const Pending& each, const spec::Scenario& scenario, spec::R
         return refuse(each.given, "is for running fabrics, not for simulations", "");
     }
     if (!serves.kinds.has(kind)) {
+        // What would act on the other link layer does not act in this kind of run either.
+        const bool of_layer =
+            serves.layers != spec::Layers::all() && find_option(each.given.key) == nullptr;
         return refuse(each.given, fmt::format("is not for {}", spec::described(kind)),
-                      serves.layers.has(layer) ? serves.instead : "");
+                      of_layer || !serves.layers.has(layer) ? "" : serves.instead);
     }
     if (!serves.layers.has(layer)) {
         return layer == hca::LinkLayer::kEthernet

@@ -33,6 +33,7 @@ ComparedFigures figures_of(const Report& report) {
         figures.delivered += traffic.delivered;
         figures.failed += traffic.failed;
         figures.finished_at = std::max(figures.finished_at, traffic.finished_at);
+        figures.done &= traffic.done();
         figures.gbps += traffic.gbps;
         std::ranges::copy(traffic.completion_us.values(), std::back_inserter(completion_us));
         std::ranges::copy(traffic.message_gbps.values(), std::back_inserter(gbps));
@@ -64,8 +65,11 @@ std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparis
          [](const Report&, const ComparedFigures& all) {
              return fmt::format("{}/{}", all.delivered, all.messages);
          }},
-        {"done after", [](const Report&,
-                          const ComparedFigures& all) { return plan::show_time(all.finished_at); }},
+        {"done after",
+         [](const Report& report, const ComparedFigures& all) {
+             return all.done ? plan::show_time(all.finished_at)
+                             : fmt::format("not in {}", plan::show_time(report.results.duration));
+         }},
         {"together",
          [](const Report&, const ComparedFigures& all) { return plan::show_rate(all.gbps); }},
         {"message: mean",

@@ -29,6 +29,7 @@ struct ComparedFigures {
     std::uint64_t delivered = 0;
     std::uint64_t failed = 0;
     plan::TimePs finished_at = 0;  ///< When the last message was delivered.
+    bool done = true;              ///< All messages were delivered or given up.
     double gbps = 0;               ///< The sum of the traffics' rates.
     plan::Distribution completion_us = {};
     plan::Distribution message_gbps = {};

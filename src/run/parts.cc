@@ -100,7 +100,7 @@ struct Numbers {
     double cpu_seconds = 0;
 };
 
-std::vector<std::uint8_t> pack(const PartRun& run, const Ran& ran) {
+std::vector<std::uint8_t> pack(PartRun& run, const Ran& ran) {
     const net::PartTotals totals = run.model.totals();
     const plan::PlayerRecords records = run.player.records();
     const Numbers numbers{totals.stats, totals.now, totals.unfinished, ran.cpu_seconds};

@@ -40,7 +40,9 @@ Json to_json(const plan::TrafficResult& traffic) {
             {"delivered", traffic.delivered},
             {"failed", traffic.failed},
             {"unfinished", traffic.unfinished},
+            {"not_begun", traffic.not_begun},
             {"bytes", traffic.bytes},
+            {"partial_bytes", traffic.partial_bytes},
             {"started_ps", traffic.started_at == plan::kNever ? 0 : traffic.started_at},
             {"finished_ps", traffic.finished_at},
             {"gbps", traffic.gbps},
@@ -136,7 +138,8 @@ std::string to_json(const Report& report) {
 }
 
 std::string to_csv(const Report& report) {
-    std::string text = "traffic,from,to,bytes,started_ps,delivered_ps,ended_ps,failed,gbps\n";
+    std::string text =
+        "traffic,from,to,bytes,started_ps,delivered_ps,ended_ps,failed,gbps,arrived_bytes\n";
     const auto time = [](plan::TimePs at) {
         return at == plan::kNever ? std::string() : std::to_string(at);
     };
@@ -146,17 +149,18 @@ std::string to_csv(const Report& report) {
         return std::pair(message.traffic, message.sender);
     });
     for (const plan::MessageRecord& message : messages) {
-        const bool timed =
-            message.delivered_at != plan::kNever && message.delivered_at > message.started_at;
-        const double gbps = timed
-                                ? static_cast<double>(message.bytes) * 8000 /
-                                      static_cast<double>(message.delivered_at - message.started_at)
-                                : 0;
-        text += fmt::format("{},{},{},{},{},{},{},{},{}\n",
-                            report.results.traffics[message.traffic].pattern,
-                            report.ends[message.from], report.ends[message.to], message.bytes,
-                            message.started_at, time(message.delivered_at), time(message.ended_at),
-                            message.failed ? 1 : 0, timed ? fmt::format("{:.3f}", gbps) : "");
+        // What had come counts, if a message was under way at the end of the run.
+        const plan::TimePs until =
+            message.delivered_at != plan::kNever ? message.delivered_at : report.results.duration;
+        const bool timed = !message.failed && until > message.started_at;
+        const double gbps = timed ? static_cast<double>(message.arrived()) * 8000 /
+                                        static_cast<double>(until - message.started_at)
+                                  : 0;
+        text += fmt::format(
+            "{},{},{},{},{},{},{},{},{},{}\n", report.results.traffics[message.traffic].pattern,
+            report.ends[message.from], report.ends[message.to], message.bytes, message.started_at,
+            time(message.delivered_at), time(message.ended_at), message.failed ? 1 : 0,
+            timed ? fmt::format("{:.3f}", gbps) : "", message.arrived());
     }
     return text;
 }

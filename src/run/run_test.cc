@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,33 @@ TEST(Run, AKeyMustActOnOneOfTheNetworksThatAreCompared) {
               std::string::npos);
     EXPECT_NE(why({{"compare", "ib,roce"}, {"link_layer", "ethernet"}}).find("'link_layer' is not"),
               std::string::npos);
+}
+
+TEST(Run, AKeyThatAnotherOverridesIsRefused) {
+    EXPECT_EQ(why({{"outstanding", "5"}}),
+              "--outstanding: 'outstanding' does nothing without a closed loop of several "
+              "repetitions: leave rate out, give repetitions");
+    EXPECT_EQ(why({{"outstanding", "5"}, {"traffic", "all-to-all"}}), "");
+    EXPECT_EQ(why({{"contexts", "4"}, {"context_cache", "4KiB"}}),
+              "--contexts: 'contexts' does nothing without context_cache left out, which says the "
+              "same");
+    EXPECT_EQ(why({}, "[network]\ncongestion_control = false\ncc_timer = 3\n"),
+              "a scenario given as text:3:12: 'cc_timer' does nothing without congestion control, "
+              "and congestion_control = false turns it off");
+}
+
+TEST(Run, WhatIsRefusedInAKindOfRunIsNotSentToTheOtherLinkLayer) {
+    EXPECT_EQ(
+        why({{"traffic", "sharp-allreduce"}, {"congestion_control", "true"}}),
+        "--congestion-control: 'congestion_control' is not for sharp-allreduce: leave it out");
+}
+
+TEST(Run, AFileThatIsItsOwnBaseIsRefused) {
+    const std::string file = testing::TempDir() + "own_base.toml";
+    std::ofstream(file) << "base = \"own_base.toml\"\n";
+    const auto run = make_run({.file = file});
+    ASSERT_FALSE(run);
+    EXPECT_NE(run.error().text.find("none may be its own base"), std::string::npos);
 }
 
 TEST(Run, WhatAKindOfRunCannotWriteIsRefusedByName) {

@@ -66,6 +66,14 @@ Report report_of(const spec::Scenario& scenario, const spec::Experiment& experim
         .results = {}};
     report.results = plan::summarise(player, experiment.fabric, plan::Ends(experiment.fabric),
                                      {.adaptive = report.adaptive});
+    report.notes.insert(report.notes.begin(), experiment.fabric.warnings.begin(),
+                        experiment.fabric.warnings.end());
+    for (const net::Failure& failure : experiment.options.failures) {
+        if (!ran.stopped && failure.at > model.now()) {
+            report.notes.push_back(fmt::format("the failure at {} comes after the end of the run",
+                                               plan::show_time(failure.at)));
+        }
+    }
     if (!ran.stopped && model.idle() && model.unfinished() != 0) {
         report.notes.push_back(
             fmt::format("{} will never be delivered", counted(model.unfinished(), "message")));
@@ -161,6 +169,7 @@ std::expected<std::optional<Report>, std::string> simulate(const spec::Scenario&
     plan::Player player(**model, experiment.schedules);
     const Ran ran = play(player, scenario.until, experiment.options.hosts.mtu, watch, true);
     const auto finished = watch.finish(**model);
+    player.note_partial();
     use(player, ran);
     if (!finished) {
         return std::unexpected(finished.error());

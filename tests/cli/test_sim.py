@@ -157,6 +157,30 @@ class Sim(CliCase):
         links = list(csv.DictReader(io.StringIO(self.ok("sim", *TREE, "--csv-links", "-"))))
         self.assertEqual(len(links), 128)
 
+    def test_what_came_until_the_end_counts(self):
+        for model, most in ("packet", 4 * 397), ("flow", 4 * 398):
+            arguments = ("--hosts", "4", "--size", "10MB", "--until", "50us", "--model", model)
+            traffic = self.json("sim", *arguments)["traffic"][0]
+            self.assertEqual((traffic["delivered"], traffic["unfinished"]), (0, 4))
+            self.assertEqual(traffic["bytes"], traffic["partial_bytes"])
+            self.assertAlmostEqual(traffic["gbps"], most, delta=0.03 * most)
+            rows = list(csv.DictReader(io.StringIO(self.ok("sim", *arguments, "--csv", "-"))))
+            self.assertEqual(sum(int(row["arrived_bytes"]) for row in rows), traffic["bytes"])
+            self.assertAlmostEqual(sum(float(row["gbps"]) for row in rows), traffic["gbps"],
+                                   delta=0.01)
+
+    def test_a_netlist_without_speeds_is_said_to_have_none(self):
+        path = os.path.join(self.dir, "hand.net")
+        pathlib.Path(path).write_text('Switch 2 "s"\n[1] "a"[1]\n[2] "b"[1]\n'
+                                      'Hca 1 "a"\n[1] "s"[1]\nHca 1 "b"\n[1] "s"[2]\n')
+        notes = self.json("sim", "--from", path, "--size", "10kB")["notes"]
+        os.unlink(path)
+        self.assertRegex(notes[0], r"4 ends of cables without a speed: .* 10 Gb/s \(4x SDR\)")
+
+    def test_a_failure_after_the_end_is_said(self):
+        said = self.json("sim", *TREE, "--size", "10kB", "--fail-link", "leaf0:5@1s")
+        self.assertEqual(said["notes"], ["the failure at 1 s comes after the end of the run"])
+
     def test_a_page_that_needs_nothing_else(self):
         page = Page(self.ok("sim", *TREE, "--traffic", "incast", "--html", "-"))
         self.assertEqual(page.loads, [])

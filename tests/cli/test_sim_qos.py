@@ -64,6 +64,8 @@ class SimQos(CliCase):
                 (("--high-limit", "4"), r"--high-limit: 'high_limit' counts .* add --qos"),
                 (("--sl2vl", "0,1"), r"--sl2vl: 'sl2vl' counts .* add --qos"),
                 (("--qos", "--model", "flow"), r"no VL arbitration \(qos\)"),
+                (("--qos", "--max-op-vls", "1", "--vlarb-low", "1:3"),
+                 r"vlarb_low gives lane 1 a weight, and ports have 1 data VL"),
                 (("--qos", "--link-layer", "ethernet"), r"qos .* of InfiniBand"),
                 (("--qos", "--data-vls", "3"), r"1, 2, 4, 8 or 15 data VLs")):
             status = 1 if arguments[0] == "--qos" else 2

@@ -122,6 +122,7 @@ constexpr Column<MessageRecord> kMessageColumns[] = {
     {"delivered_ps", [](const MessageRecord& of) { return of.delivered_at; }},
     {"ended_ps", [](const MessageRecord& of) { return of.ended_at; }},
     {"failed", [](const MessageRecord& of) { return std::uint64_t{of.failed}; }},
+    {"arrived_bytes", [](const MessageRecord& of) { return of.arrived(); }},
 };
 
 constexpr double kMbpsPerGbps = 1000;
@@ -279,6 +280,7 @@ int64_t softib_column(const softib_simulation* simulation, const char* table, co
                       uint64_t* values, size_t count) {
     const std::string_view name(table);
     if (name == "messages") {
+        simulation->player->note_partial();
         return softib::copy_column(softib::kMessageColumns, column, simulation->player->messages(),
                                    values, count);
     }

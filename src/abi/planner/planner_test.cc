@@ -66,6 +66,16 @@ TEST(PlannerAbi, RunsAScenarioToItsEnd) {
     EXPECT_GE(carried, 16U * 65536 * 2);
 }
 
+TEST(PlannerAbi, BytesOfMessagesUnderWayAreThere) {
+    const Simulation of = open_or_fail(kScenario);
+    softib_run(of.get(), 1'200'000, 0);
+    EXPECT_EQ(number(of, "messages_ended"), 0U);
+    for (const std::uint64_t each : column(of, "messages", "arrived_bytes")) {
+        EXPECT_GT(each, 0U);
+        EXPECT_LT(each, 65536U);
+    }
+}
+
 TEST(PlannerAbi, StepsGiveWhatOneRunGives) {
     const Simulation whole = open_or_fail(kScenario);
     softib_run(whole.get(), SOFTIB_FOREVER, 0);

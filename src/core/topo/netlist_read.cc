@@ -46,6 +46,12 @@ std::vector<std::string> warnings_of(const LeftOut& left_out, std::string_view f
         warnings.push_back(fmt::format("{}: {} put to the one before, which was wrapped", file,
                                        lines_text(left_out.joined)));
     }
+    if (left_out.no_speed != 0) {
+        warnings.push_back(fmt::format(
+            "{}: {} of cables without a speed: ibsim's default holds, 10 Gb/s (4x SDR); write the "
+            "speed behind each, as # 4xNDR, or speed= and extspeed= above them",
+            file, left_out.no_speed == 1 ? "1 end" : fmt::format("{} ends", left_out.no_speed)));
+    }
     return warnings;
 }
 

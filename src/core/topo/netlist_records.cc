@@ -35,6 +35,7 @@ struct Settings {
     std::uint8_t width = static_cast<std::uint8_t>(Width::k4x);
     std::uint8_t speed = 1;
     std::uint8_t speed_extended = 0;
+    bool speed_said = false;  ///< The text gives a speed for the ends that follow.
     std::string module;
 
     GuidCounter& guid(NodeKind kind) {
@@ -134,9 +135,11 @@ class RecordReader {
                 break;
             case Setting::kSpeed:
                 settings_.speed = static_cast<std::uint8_t>(narrow);
+                settings_.speed_said = true;
                 break;
             case Setting::kSpeedExtended:
                 settings_.speed_extended = static_cast<std::uint8_t>(narrow);
+                settings_.speed_said = true;
                 break;
             case Setting::kModule:
                 settings_.module = line.text;
@@ -214,6 +217,7 @@ class RecordReader {
         }
         constexpr std::uint8_t kQdr = 4;
         const std::uint8_t s = line.s.value_or(settings_.speed);
+        left_out_.no_speed += line.dumped || line.s || line.e || settings_.speed_said ? 0U : 1U;
         record.ends.push_back(
             {.line = line_,
              .port = line.port,

@@ -44,12 +44,13 @@ struct Records {
     std::map<std::string, std::uint32_t, std::less<>> by_id;
 };
 
-/// The lines of a text that are in no record.
+/// What the user should know of a text: lines that are in no record, and speeds that are not in it.
 struct LeftOut {
     std::size_t lines = 0;       ///< The number of foreign lines.
     std::size_t first_line = 0;  ///< The number of the first foreign line.
     std::string first_text;      ///< The beginning of the first foreign line.
     std::size_t joined = 0;      ///< Lines that were joined to the wrapped line before them.
+    std::size_t no_speed = 0;    ///< Ends of cables that have ibsim's speed by default.
 };
 
 /// Reads the records of a text. Sets `left_out` for the lines read, even if it returns an error.

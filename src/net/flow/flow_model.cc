@@ -55,6 +55,7 @@ bool FlowModel::add(const Message& message) {
 
 std::span<const Completion> FlowModel::step() {
     completions_.clear();
+    begun_.clear();
     if (idle()) {
         return completions_;
     }
@@ -177,6 +178,7 @@ std::uint32_t FlowModel::take_open(std::uint32_t pair) {
 
 void FlowModel::begin(std::uint32_t message) {
     Open& open = open_[message];
+    begun_.push_back({open.tag, open.start});
     if (open.pair == kNone) {
         complete(open, open.start, 0);
         free_open_.push_back(message);
@@ -307,6 +309,24 @@ Work FlowModel::carried(const Pair& pair) const {
         work -= open_[m].work > served ? open_[m].work - served : 0;
     }
     return work;
+}
+
+std::vector<Partial> FlowModel::partial(TimePs at) const {
+    std::vector<Partial> found;
+    const std::uint32_t packet = config_.wire.mtu + std::uint32_t{config_.wire.header_bytes};
+    for (const Pair& pair : pairs_) {
+        const TimePs time = at > pair.since ? at - pair.since : 0;
+        const Work served = pair.served + work_done(pair.rate, time);
+        for (std::uint32_t m = pair.weight == 0 ? kNone : pair.first; m != kNone;
+             m = open_[m].next) {
+            const std::uint64_t wire =
+                open_[m].work > served ? (open_[m].work - served) / work_of(1) : 0;
+            found.push_back(
+                {open_[m].tag, wire / packet * config_.wire.mtu +
+                                   std::min<std::uint64_t>(wire % packet, config_.wire.mtu)});
+        }
+    }
+    return found;
 }
 
 std::vector<LinkLoad> FlowModel::link_loads() const {

@@ -25,6 +25,7 @@
 #include "net/flow/fair_rates.h"
 #include "net/flow/flow_network.h"
 #include "net/flow/wire_format.h"
+#include "net/model.h"
 
 namespace softib::net::flow {
 
@@ -49,6 +50,12 @@ struct Completion {
     TimePs delivered = 0;  ///< When it arrived: later by the delays of cables and silicon.
 };
 
+/// A message that has begun.
+struct Begun {
+    std::uint64_t tag = 0;
+    TimePs at = 0;
+};
+
 struct LinkLoad {
     std::uint64_t bytes = 0;  ///< Bytes that it has carried, headers included.
     TimePs full_ps = 0;       ///< How long it held back flows that share it.
@@ -67,11 +74,17 @@ class FlowModel {
     /// Handles what happens next. Returns the messages whose last byte has left the sender; valid
     /// until the next call. There may be none though the model is not idle.
     std::span<const Completion> step();
+    /// Returns the messages that the last step() has begun.
+    std::span<const Begun> begun() const { return begun_; }
+    /// Lets time pass until a time before which nothing happens: `until` is less than next().
+    void pass(TimePs until) { now_ = std::max(now_, until); }
     bool idle() const { return unfinished_ == 0; }
     TimePs now() const { return now_; }
     /// Returns a time before which nothing happens; kNever if nothing will happen at all.
     TimePs next() const { return idle() ? kNever : std::max(now_, calendar_.next()); }
 
+    /// Returns the messages that have left their senders in part at a time from now() to next().
+    std::vector<Partial> partial(TimePs at) const;
     /// Returns the loads of all links until now.
     std::vector<LinkLoad> link_loads() const;
 
@@ -155,6 +168,7 @@ class FlowModel {
     std::vector<std::uint32_t> free_open_;
     std::vector<std::uint32_t> events_;
     std::vector<Completion> completions_;
+    std::vector<Begun> begun_;
     std::vector<Work> forgotten_;  ///< By link: work carried for pairs that are no more.
     std::vector<Hop> way_;
     // The latest result of time_for_work(), since many messages have one size and one rate.

@@ -105,6 +105,7 @@ bool FlowSimulation::run_some(TimePs until, std::uint32_t events_max) {
         const TimePs told_at = due_.empty() ? kNever : due_.front().at;
         const TimePs at = std::min(flows_at, told_at);
         if (at > until) {
+            model_.pass(until);
             now_ = std::max(now_, until);
             return true;
         }
@@ -116,6 +117,11 @@ bool FlowSimulation::run_some(TimePs until, std::uint32_t events_max) {
         }
         for (const Completion& done : model_.step()) {
             push(done.delivered, done.tag, done.delivered - done.sent, MessageEvent::kDelivered);
+        }
+        for (const Begun& each : model_.begun()) {
+            if (listener_ != nullptr) {
+                listener_->handle_begin(each.tag, each.at);
+            }
         }
     }
     return false;

@@ -46,6 +46,8 @@ class FlowSimulation : public Model {
     const std::string& engine() const override { return engine_; }
     std::uint8_t data_vls() const override { return start_.data_vls; }
     std::uint64_t unfinished() const override { return unfinished_; }
+    /// Returns the messages that have left their senders in part.
+    std::vector<net::Partial> partial() const override { return model_.partial(now_); }
     const std::vector<std::string>& notes() const override { return start_.notes; }
     std::vector<std::string> check() const override { return {}; }
 

@@ -143,15 +143,23 @@ bool MessageHosts::wait_for_flow(Engine& net, Turns& queue, std::uint32_t index)
         records_[flow->parked_tail].next = index;
         flow->parked_tail = index;
     }
-    if (!flow->timed && !full) {
-        flow->timed = true;
-        set_timer(net, index, flow->next_at, Timer::kSlowed);
-    }
+    set_flow_timer(net, *flow);
     return true;
 }
 
-/// Lets a message that waits for its flow take its turn, when the flow may send. Sets a timer again
-/// if others wait. `port` is the sender's.
+/// Sets the timer that wakes the first message that waits for a flow, unless it is set, none waits,
+/// or they wait for an acknowledgement.
+void MessageHosts::set_flow_timer(Engine& net, Flows::Flow& flow) {
+    const std::uint32_t first = flow.parked_head;
+    if (first != kNone && !flow.timed && (!flow.full() || sends_again(first))) {
+        flow.timed = true;
+        set_timer(net, first, std::max(flow.next_at, net.now()), Timer::kSlowed);
+    }
+}
+
+/// Lets a message that waits for its flow take its turn, when the flow may send. The packet that it
+/// sends says when the next one may: charge_flow() sets the timer for the others that wait. `port`
+/// is the sender's.
 void MessageHosts::resume_flow(Engine& net, Flows::Flow& flow, std::uint32_t port) {
     const auto waits_for_room = [&] { return flow.full() && !sends_again(flow.parked_head); };
     bool woken = false;
@@ -165,10 +173,8 @@ void MessageHosts::resume_flow(Engine& net, Flows::Flow& flow, std::uint32_t por
         release(first);
         take_turns(net, port, vl);
     }
-    if (flow.parked_head != kNone && !flow.timed && !waits_for_room()) {
-        flow.timed = true;
-        const TimePs takes = net.plant().transmit_time(port, config_.mtu);
-        set_timer(net, flow.parked_head, std::max(flow.next_at, net.now() + takes), Timer::kSlowed);
+    if (!woken) {
+        set_flow_timer(net, flow);
     }
 }
 
@@ -185,6 +191,14 @@ void MessageHosts::charge_flow(Engine& net, std::uint32_t index, std::uint32_t p
         const TimePs takes = net.plant().transmit_time(records_[index].port, packet_bytes);
         const TimePs delay = flow->control->delay(packet_bytes, takes, net.now());
         flow->next_at = delay == 0 ? 0 : net.now() + takes + delay;
+        set_flow_timer(net, *flow);
+    }
+}
+
+/// Lets the others of a flow go on, after a message has left its queue without sending.
+void MessageHosts::pass_turn(Engine& net, std::uint32_t index) {
+    if (Flows::Flow* const flow = flows_ == nullptr ? nullptr : find_flow(index)) {
+        set_flow_timer(net, *flow);
     }
 }
 

@@ -180,6 +180,7 @@ void MessageHosts::take_turns(Engine& net, std::uint32_t port, std::uint8_t vl) 
         const std::uint32_t index = queue.head;
         if ((records_[index].state & kEnded) != 0) {
             pop(queue);
+            pass_turn(net, index);
             release(index);  // The reference that end() took.
             continue;
         }
@@ -307,9 +308,14 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
         return;
     }
     switch (timer) {
-        case Timer::kStart:
+        case Timer::kStart: {
+            const std::uint64_t tag = records_[index].tag;
             start(net, index);
+            if (listener_ != nullptr) {
+                listener_->handle_begin(tag, net.now());
+            }
             break;
+        }
         case Timer::kBegin:
             begin(net, index);
             break;
@@ -451,6 +457,21 @@ void MessageHosts::end(std::uint32_t index, MessageEvent event, TimePs at) {
     count_in_flight(record, record.unsent - record.unacked);
     --unfinished_;
     tell(index, event, at);
+}
+
+std::vector<Partial> MessageHosts::partial() const {
+    std::vector<Partial> found;
+    for (std::uint32_t index = 0; index < records_.size(); ++index) {
+        const Record& record = records_[index];
+        // A record that is free has ended; of a message that leaves, the receiver's part knows.
+        if ((record.state & (kEnded | kLeaves)) == 0 && record.received != 0 &&
+            record.received < record.packets) {
+            found.push_back(
+                {record.tag, std::uint64_t{record.packets - record.received - 1} * config_.mtu +
+                                 record.last_bytes});
+        }
+    }
+    return found;
 }
 
 /// Gives back a reference, and frees the record of a message that has ended with its last one.

@@ -98,6 +98,8 @@ class MessageHosts : public GidReader {
     std::uint32_t post(Engine& net, const Send& send, TimePs at);
     /// Returns the number of messages that have not ended.
     std::uint64_t unfinished() const { return unfinished_; }
+    /// Returns the messages that have come in part to receivers here.
+    std::vector<Partial> partial() const;
     const Stats& stats() const { return stats_; }
     std::size_t bytes() const;
 
@@ -317,7 +319,9 @@ class MessageHosts : public GidReader {
     bool wait_for_flow(Engine& net, Turns& queue, std::uint32_t index);
     void resume_flow(Engine& net, Flows::Flow& flow, std::uint32_t port);
     void end_pause(Engine& net, std::uint32_t index);
+    void set_flow_timer(Engine& net, Flows::Flow& flow);
     void charge_flow(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
+    void pass_turn(Engine& net, std::uint32_t index);
     bool sends_again(std::uint32_t index);
     void unpark(Flows::Flow& flow, std::uint32_t index);
     /// Counts packets of a message that are under way now, or (modulo 2^32) no longer.

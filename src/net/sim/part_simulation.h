@@ -78,6 +78,7 @@ class PartSimulation : public Model {
     const std::string& engine() const override { return engines_.front(); }
     std::uint8_t data_vls() const override { return whole_.start.data_vls; }
     std::uint64_t unfinished() const override;
+    std::vector<Partial> partial() const override { return hosts_.partial(); }
     const std::vector<std::string>& notes() const override { return notes_; }
     std::vector<std::string> check() const override;
 

@@ -22,7 +22,7 @@ class RunControl {
 
     /// Returns whether anything ever happens to the fabric.
     bool has_changes() const { return !changes_.empty(); }
-    /// Returns whether something happens to the fabric until a time.
+    /// Returns whether something happens to the fabric until a time, which may be kNever.
     bool change_due(TimePs until) const {
         return changed_ < changes_.size() && changes_[changed_].at <= until;
     }

@@ -415,6 +415,10 @@ std::uint64_t Simulation::unfinished() const {
     return state_->fabric.ends().unfinished();
 }
 
+std::vector<Partial> Simulation::partial() const {
+    return state_->fabric.ends().partial();
+}
+
 const std::vector<std::string>& Simulation::notes() const {
     return state_->notes;
 }

@@ -109,6 +109,7 @@ class Simulation : public Model {
     const std::string& engine() const override;
     std::uint8_t data_vls() const override;
     std::uint64_t unfinished() const override;
+    std::vector<Partial> partial() const override;
     const std::vector<std::string>& notes() const override;
     /// Returns a line for each port where credits or counters do not add up, and for lanes that are
     /// stuck.

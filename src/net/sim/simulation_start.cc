@@ -20,6 +20,23 @@ constexpr std::uint8_t kLanesOffered = 8;  ///< Lanes that routing engines may u
 constexpr std::uint8_t kPriorities = 8;    ///< Priorities of Ethernet's flow control.
 constexpr std::uint8_t kVlsMax = 15;       ///< Data VLs that a port can have.
 
+/// Returns an error if a list of VL arbitration gives a weight to a lane that ports do not have.
+std::expected<void, topo::Error> check_arbitration(const sm::QosConfig& qos, std::uint8_t vls) {
+    const auto check = [&](const char* key, const sm::ArbitrationList& list,
+                           const sm::ArbitrationList& initial) -> std::expected<void, topo::Error> {
+        for (const wire::VlArbitrationEntry& entry : list) {
+            if (list != initial && entry.vl >= vls && entry.weight != 0) {
+                return std::unexpected(topo::Error{fmt::format(
+                    "{} gives lane {} a weight, and ports have {} data {} (max_op_vls, data_vls)",
+                    key, entry.vl, vls, vls == 1 ? "VL" : "VLs")});
+            }
+        }
+        return {};
+    };
+    auto high = check("vlarb_high", qos.vlarb_high, sm::default_vlarb_high());
+    return high ? check("vlarb_low", qos.vlarb_low, sm::default_vlarb_low()) : high;
+}
+
 /// Returns an error if the lanes that the options name are not those of a port.
 std::expected<void, topo::Error> check_lanes(const SimulationOptions& options) {
     const std::uint8_t vls = options.plant.data_vls;
@@ -48,7 +65,7 @@ std::expected<void, topo::Error> check_lanes(const SimulationOptions& options) {
             "with qos a port has 1, 2, 4, 8 or 15 data VLs (PortInfo.OperationalVLs), not {}",
             vls)});
     }
-    return {};
+    return check_arbitration(options.qos, vls != 0 ? vls : std::min(most, kLanesOffered));
 }
 
 }  // namespace

@@ -124,6 +124,18 @@ TEST(Simulation, APathIsThatOfThePackets) {
     }
 }
 
+TEST(Simulation, AStuckFabricComesToRestAndNamesTheCycle) {
+    SimulationOptions options;
+    options.engine = "minhop";
+    TestSimulation ring({.shape = topo::Shape::kTorus, .hosts = 8, .dimensions = {8}}, options);
+    send_shift(ring, 3, 1'000'000);
+    ring.run();  // Until nothing can happen any more, without a time at which it stops.
+    EXPECT_EQ(ring.simulation().unfinished(), 8U);
+    const std::vector<std::string> found = ring.simulation().check();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_NE(found.front().find("has no credits: the buffer of sw"), std::string::npos);
+}
+
 TEST(Simulation, AnEngineWithoutChoiceRefusesToAdapt) {
     SimulationOptions options;
     options.engine = "dor";

@@ -172,6 +172,14 @@ constexpr Serves kMessagesOnly{.kinds = kOfMessages};
 constexpr Serves kPacketsOnly{.kinds = kOfMessages, .models = kPackets};
 constexpr Serves kCongestionControl{
     .kinds = kOfMessages, .models = kPackets, .layers = kInfiniBand, .instead = "take cc instead"};
+/// Serves of the parameters of congestion control, each of which turns it on.
+constexpr Serves kOfControl{
+    .kinds = kOfMessages,
+    .models = kPackets,
+    .layers = kInfiniBand,
+    .instead = "take cc instead",
+    .acts = [](const S& s, const W*) { return s.options.congestion.has_value(); },
+    .acts_with = "congestion control, and congestion_control = false turns it off"};
 /// Serves of the key of ACKs, which an algorithm of congestion control may decide.
 constexpr Serves kOfAcks{.kinds = kOfMessages,
                          .models = kPackets,
@@ -237,16 +245,16 @@ const std::vector<ScenarioRule> kRules{
     {{Section::kNetwork, "cc_threshold", "N", "queue from which on switches mark, 1 (long) to 15",
       "1"},
      count<[](S& s) -> auto& { return control(s).marking.threshold; }, 1, 15>,
-     kCongestionControl},
+     kOfControl},
     {{Section::kNetwork, "cc_marking_rate", "N", "packets unmarked between two marked ones", "0"},
      count<[](S& s) -> auto& { return control(s).marking.marking_rate; }, 0, 65535>,
-     kCongestionControl},
+     kOfControl},
     {{Section::kNetwork, "cc_timer", "N", "CCTI_Timer, in units of 1.024 us", "5"},
      count<[](S& s) -> auto& { return control(s).injection.timer; }, 1, 65535>,
-     kCongestionControl},
+     kOfControl},
     {{Section::kNetwork, "cc_increase", "N", "CCTI_Increase", "1"},
      count<[](S& s) -> auto& { return control(s).injection.increase; }, 1, 127>,
-     kCongestionControl},
+     kOfControl},
     {{Section::kNetwork, "data_vls", "N", "virtual lanes for data (default: as the routes need)"},
      count<[](S& s) -> auto& { return s.options.plant.data_vls; }, 1, 15>,
      kPacketsOnly},
@@ -300,7 +308,10 @@ const std::vector<ScenarioRule> kRules{
       "connections whose state an adapter holds; others cost a round trip on the bus (default: "
       "any)"},
      count<[](S& s) -> auto& { return s.options.hosts.context_entries; }, 1>,
-     kPacketsOnly},
+     {.kinds = kOfMessages,
+      .models = kPackets,
+      .acts = [](const S& s, const W*) { return s.context_cache == 0; },
+      .acts_with = "context_cache left out, which says the same"}},
     {{Section::kHosts, "context_cache", "SIZE",
       "the same as the memory that an adapter has for them"},
      size<[](S& s) -> auto& { return s.context_cache; }>,
@@ -374,9 +385,11 @@ const std::vector<TrafficRule> kTrafficRules{
      {.patterns = kMessages,
       .acts =
           [](const S&, const W* traffic) {
-              return traffic->traffic.rate == 0 && traffic->rate_part == 0;
+              const plan::Traffic& each = traffic->traffic;
+              return each.rate == 0 && traffic->rate_part == 0 &&
+                     (each.repetitions > 1 || each.pattern == Pattern::kAllToAll);
           },
-      .acts_with = "a closed loop: leave rate out"}},
+      .acts_with = "a closed loop of several repetitions: leave rate out, give repetitions"}},
     {{Section::kTraffic, "rate", "RATE",
       "begin messages at this rate, as 100Gb/s or 50% of the link, done or not (default: the next "
       "follows the last)"},

@@ -89,19 +89,41 @@ std::expected<plan::Traffic, std::string> find_hosts(const TrafficWish& wish,
     return traffic;
 }
 
+/// Returns whether something fails already: the same node, or the cable at this port.
+bool fails_already(const net::Hop& what, const topo::Fabric& fabric,
+                   const std::vector<net::Failure>& failures) {
+    const topo::PortLink* const link =
+        what.port == 0 ? nullptr : &fabric.nodes[what.node].ports[what.port];
+    return std::ranges::any_of(failures, [&](const net::Failure& each) {
+        return each.what == what ||
+               (link != nullptr && each.what == net::Hop{link->peer.value, link->peer_port.value});
+    });
+}
+
+/// Draws cables that do not fail already.
+Result draw_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uint64_t seed,
+                   std::vector<net::Failure>& failures) {
+    const auto known = static_cast<std::uint32_t>(failures.size());
+    const std::uint32_t most = wish.count < UINT32_MAX - known ? wish.count + known : UINT32_MAX;
+    std::vector<net::Failure> drawn;
+    for (const net::Hop& cable : net::draw_cables(fabric, most, seed)) {
+        if (drawn.size() < wish.count && !fails_already(cable, fabric, failures)) {
+            drawn.push_back({cable, wish.at});
+        }
+    }
+    if (drawn.size() < wish.count) {
+        return std::unexpected(fmt::format(
+            "{} cables cannot fail: there are {} between switches and of routers{}", wish.count,
+            drawn.size(), failures.empty() ? "" : " that do not fail already"));
+    }
+    std::ranges::copy(drawn, std::back_inserter(failures));
+    return {};
+}
+
 Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uint64_t seed,
                    std::vector<net::Failure>& failures) {
     if (wish.kind == FailureWish::Kind::kRandom) {
-        const std::vector<net::Hop> cables = net::draw_cables(fabric, wish.count, seed);
-        if (cables.size() < wish.count) {
-            return std::unexpected(
-                fmt::format("{} cables cannot fail: there are {} between switches and of routers",
-                            wish.count, cables.size()));
-        }
-        for (const net::Hop& cable : cables) {
-            failures.push_back({cable, wish.at});
-        }
-        return {};
+        return draw_failed(wish, fabric, seed, failures);
     }
     if (wish.kind == FailureWish::Kind::kRouter) {
         const auto legs = plan::find_router(fabric, wish.name);
@@ -118,7 +140,30 @@ Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uin
     if (!found) {
         return std::unexpected(found.error());
     }
+    if (fails_already(*found, fabric, failures)) {
+        return std::unexpected(fmt::format("{} fails already: leave it out", wish.name));
+    }
     failures.push_back({*found, wish.at});
+    return {};
+}
+
+/// Returns an error if traffic or a failure comes only after the run has stopped.
+Result check_until(const Scenario& scenario) {
+    const auto late = [&](const std::string& origin, const char* what, plan::TimePs at) {
+        return std::unexpected(fmt::format("{}: {} at {}, and the run stops at {} (until)", origin,
+                                           what, plan::show_time(at),
+                                           plan::show_time(scenario.until)));
+    };
+    for (const TrafficWish& wish : scenario.traffics) {
+        if (wish.traffic.start >= scenario.until) {
+            return late(wish.origin, "this traffic begins", wish.traffic.start);
+        }
+    }
+    for (const FailureWish& wish : scenario.failures) {
+        if (wish.at >= scenario.until) {
+            return late(wish.origin, "this failure comes", wish.at);
+        }
+    }
     return {};
 }
 
@@ -150,8 +195,10 @@ net::RoceOptions roce_options(const Scenario& scenario) {
 }  // namespace
 
 std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
-    if (auto checked = check_pauses(scenario); !checked) {
-        return std::unexpected(checked.error());
+    for (const auto check : {check_pauses, check_until}) {
+        if (auto checked = check(scenario); !checked) {
+            return std::unexpected(checked.error());
+        }
     }
     auto fabric = generate(scenario.fabric);
     if (!fabric) {

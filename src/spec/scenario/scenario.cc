@@ -248,7 +248,8 @@ class Reader {
 
 /// Reads the scenario that a file names as its base.
 Result take_base(const toml::table& table, const std::string& file,
-                 const std::filesystem::path& folder, Scenario& scenario) {
+                 const std::filesystem::path& folder, std::uint32_t depth, Scenario& scenario) {
+    constexpr std::uint32_t kDeepest = 16;
     const toml::node* const node = table.get("base");
     if (node == nullptr) {
         return {};
@@ -258,7 +259,12 @@ Result take_base(const toml::table& table, const std::string& file,
     if (name == nullptr || name->get().empty()) {
         return std::unexpected(where + ": 'base' must be the name of a scenario's file");
     }
-    RunWish of_base;
+    if (depth == kDeepest) {
+        return std::unexpected(fmt::format(
+            "{}: more than {} files, each the base of the one before: none may be its own base",
+            where, kDeepest));
+    }
+    RunWish of_base{.depth = depth + 1};
     if (auto loaded = load_scenario(folder / name->get(), scenario, of_base); !loaded) {
         return loaded;
     }
@@ -294,7 +300,7 @@ Result parse_scenario(std::string_view text, const std::string& file,
     if (!table) {
         return std::unexpected(table.error());
     }
-    if (auto based = take_base(*table, file, folder, scenario); !based) {
+    if (auto based = take_base(*table, file, folder, wish.depth, scenario); !based) {
         return based;
     }
     if (table->contains("traffic")) {
@@ -358,6 +364,11 @@ Result add_traffic(const std::string& text, const KeyTexts& common, const std::s
     TrafficWish wish{.origin = origin};
     for (std::size_t i = 0; i < keys.size(); ++i) {
         const auto& [key, value] = keys[i];
+        const auto own = keys.begin() + static_cast<std::ptrdiff_t>(common.size());
+        if (std::find_if(own, keys.end(), [&](const auto& each) { return each.first == key; }) <
+            keys.begin() + static_cast<std::ptrdiff_t>(i)) {
+            return std::unexpected(fmt::format("--traffic {}: '{}' is there twice", text, key));
+        }
         const TrafficRule* const rule = find_in(traffic_rules(), key);
         if (rule == nullptr) {
             return std::unexpected("--traffic: " +
@@ -391,10 +402,13 @@ Result set_traffic_key(std::string_view key, const std::string& value, Scenario&
 Result add_failure(std::string_view key, const std::string& text, const std::string& origin,
                    Scenario& scenario) {
     FailureWish wish{.name = text, .origin = origin};
+    const bool by_flag = origin.starts_with("--");  // In a file keys have shorter names.
     if (const std::size_t at = text.rfind('@'); at != text.npos) {
         const auto time = plan::parse_time(text.substr(at + 1));
         if (!time) {
-            return std::unexpected(fmt::format("{}: the time {}", flag_name(key), time.error()));
+            return std::unexpected(
+                by_flag ? fmt::format("{}: the time {}", flag_name(key), time.error())
+                        : fmt::format("'at' {}", time.error()));
         }
         wish.name = text.substr(0, at);
         wish.at = *time;
@@ -407,7 +421,7 @@ Result add_failure(std::string_view key, const std::string& text, const std::str
         const auto count = plan::parse_count(wish.name);
         if (!count || *count == 0 || *count > UINT32_MAX) {
             return std::unexpected(fmt::format("{} must be a number of cables, not \"{}\"",
-                                               flag_name(key), wish.name));
+                                               by_flag ? flag_name(key) : "'random'", wish.name));
         }
         wish.count = static_cast<std::uint32_t>(*count);
     }

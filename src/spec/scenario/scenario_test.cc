@@ -104,7 +104,11 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
     EXPECT_EQ(error_of("[[fail]]\nat = \"5us\"\n"),
               "a.toml:1:1: say what fails: link, switch, router or random");
     EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:1\"\nat = 50\n"),
-              "a.toml:1:1: --fail-link: the time must be a time as 50us or 1.5ms, not \"50\"");
+              "a.toml:1:1: 'at' must be a time as 50us or 1.5ms, not \"50\"");
+    EXPECT_EQ(error_of("[[fail]]\nrandom = 0\n"),
+              "a.toml:1:1: 'random' must be a number of cables, not \"0\"");
+    EXPECT_EQ(error_of("[network]\ncable = \"1s\"\n"),
+              "a.toml:2:9: 'cable' must be from 0 ps to 100 us");
     EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:1\"\nat = {}\n"),
               "a.toml:3:6: 'at' must be a text, a number, true or false");
     EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:1\"\nswitch = \"sw0\"\n"),
@@ -119,6 +123,33 @@ TEST(Scenario, NoMoreCablesFailThanThereAre) {
     EXPECT_EQ(error_of("[fabric]\ntopology = \"fat-tree\"\nhosts = 8\nradix = 4\n"
                        "[[fail]]\nrandom = 1000\n"),
               "a.toml:5:1: 1000 cables cannot fail: there are 8 between switches and of routers");
+}
+
+constexpr char kSmallTree[] = "[fabric]\ntopology = \"fat-tree\"\nhosts = 8\nradix = 4\n";
+
+TEST(Scenario, NothingFailsTwice) {
+    const std::string tree(kSmallTree);
+    EXPECT_EQ(error_of(tree + "[[fail]]\nlink = \"leaf0:3\"\n[[fail]]\nlink = \"spine0:1\"\n"),
+              "a.toml:7:1: spine0:1 fails already: leave it out");
+    EXPECT_EQ(error_of(tree + "[[fail]]\nswitch = \"leaf0\"\n[[fail]]\nswitch = \"leaf0\"\n"),
+              "a.toml:7:1: leaf0 fails already: leave it out");
+    EXPECT_EQ(error_of(tree + "[[fail]]\nrandom = 5\n[[fail]]\nrandom = 4\n"),
+              "a.toml:7:1: 4 cables cannot fail: there are 3 between switches and of routers that "
+              "do not fail already");
+    EXPECT_EQ(error_of(tree + "[[fail]]\nlink = \"leaf0\"\n"),
+              "a.toml:5:1: there is no port 'leaf0': write SWITCH:PORT or HOST; softib topo shows "
+              "them");
+}
+
+TEST(Scenario, WhatBeginsAfterTheEndOfTheRunIsRefused) {
+    EXPECT_EQ(error_of("until = \"1us\"\n[[traffic]]\nstart = \"5us\"\n"),
+              "a.toml:2:1: this traffic begins at 5 us, and the run stops at 1 us (until)");
+    EXPECT_EQ(error_of("until = \"1us\"\n[[fail]]\nlink = \"sw0:1\"\nat = \"1us\"\n"),
+              "a.toml:2:1: this failure comes at 1 us, and the run stops at 1 us (until)");
+}
+
+TEST(Scenario, AHostTakesPartOnce) {
+    EXPECT_EQ(error_of("[[traffic]]\namong = \"h0-h1,h0\"\n"), "a.toml:1:1: h0 is there twice");
 }
 
 TEST(Scenario, EthernetHasKeysOfItsOwn) {
@@ -204,6 +235,8 @@ TEST(Scenario, FlagsSayTheSame) {
     ASSERT_TRUE(add_traffic("shift", {{"size", "1MB"}}, "--traffic", scenario));
     EXPECT_EQ(scenario.traffics[0].traffic.bytes, 2'000'000U);
     EXPECT_EQ(scenario.traffics[1].traffic.bytes, 1'000'000U);
+    EXPECT_EQ(add_traffic("incast,size=1kB,size=2kB", {}, "--traffic", scenario).error(),
+              "--traffic incast,size=1kB,size=2kB: 'size' is there twice");
     EXPECT_EQ(add_traffic("incast,2MB", {}, "--traffic", scenario).error(),
               "--traffic incast,2MB: write it as PATTERN,KEY=VALUE,...");
     EXPECT_EQ(apply_scenario_flag("mtu", "3000", scenario).error(),

@@ -47,6 +47,7 @@ class EnumSet {
         return EnumSet(~EnumSet(values).bits_);
     }
     constexpr bool has(Enum value) const { return (bits_ & bit(value)) != 0; }
+    friend constexpr bool operator==(const EnumSet&, const EnumSet&) = default;
 
   private:
     explicit constexpr EnumSet(std::uint32_t bits) : bits_(bits) {}

@@ -59,6 +59,7 @@ struct RunWish {
     bool whatif = false;                      ///< It has a section [whatif].
     std::optional<std::uint32_t> draws = {};  ///< Draws of random failures: `seeds` in [whatif].
     std::vector<Scenario::Given> given = {};  ///< The keys that say so.
+    std::uint32_t depth = 0;                  ///< How many files have this one as their base.
 };
 
 /// Checks every value of every axis by setting it alone in a copy of `base`.

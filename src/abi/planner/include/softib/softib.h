@@ -77,7 +77,8 @@ int64_t softib_rows(const softib_simulation* simulation, const char* table);
 /*
  * Copies a column of a table into `values`, which has room for `count` rows, and returns how many
  * it copied; -1 if no column has that name. Columns of messages: traffic, from, to (end ports,
- * as the text "ends" names them), bytes, started_ps, delivered_ps, ended_ps, failed. Columns of
+ * as the text "ends" names them), bytes, started_ps, delivered_ps, ended_ps, failed,
+ * arrived_bytes (those of a message under way, too). Columns of
  * links: bytes, packets, busy_ps, wait_ps, rate_mbps. A time that never came is SOFTIB_FOREVER.
  */
 int64_t softib_column(const softib_simulation* simulation, const char* table, const char* column,
