@@ -241,7 +241,7 @@ class Sim(CliCase):
     def test_a_fabric_that_lost_its_shape_is_routed_by_another_engine(self):
         said = self.json("sim", "--topology", "torus", "--dimensions", "4x4", "--hosts", "16",
                          "--engine", "dor", "--fail-random", "8", "--size", "10kB")
-        self.assertEqual(said["notes"], ["dor refuses the damaged fabric; its routes are by nue"])
+        self.assertRegex(said["notes"][0], "^dor refuses the damaged fabric; its routes are by ")
         self.assertEqual(said["traffic"][0]["delivered"], 16)
 
     def test_a_dump_of_ibnetdiscover(self):

@@ -66,7 +66,7 @@ class SimRoce(CliCase):
         self.assertGreater(helped, 2 * without)
 
     def test_swift_fills_the_link_and_nobody_pauses(self):
-        ran = self.compared("--hosts", "17", "--traffic", "incast,repetitions=6,outstanding=2",
+        ran = self.compared("--hosts", "17", "--traffic", "incast,repetitions=9,outstanding=2",
                             "--size", "256KiB", "--compare", "roce+cc=off,roce+cc=swift,"
                             "roce+cc=swift+swift-target=100us,roce")
         off, swift, late, dcqcn = ran.values()

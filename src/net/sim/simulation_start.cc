@@ -20,21 +20,27 @@ constexpr std::uint8_t kLanesOffered = 8;  ///< Lanes that routing engines may u
 constexpr std::uint8_t kPriorities = 8;    ///< Priorities of Ethernet's flow control.
 constexpr std::uint8_t kVlsMax = 15;       ///< Data VLs that a port can have.
 
-/// Returns an error if a list of VL arbitration gives a weight to a lane that ports do not have.
+/// Returns an error if a list of VL arbitration gives weights, but only to lanes that ports do not
+/// have. Other entries for such lanes are left out, as OpenSM does.
 std::expected<void, topo::Error> check_arbitration(const sm::QosConfig& qos, std::uint8_t vls) {
-    const auto check = [&](const char* key, const sm::ArbitrationList& list,
-                           const sm::ArbitrationList& initial) -> std::expected<void, topo::Error> {
-        for (const wire::VlArbitrationEntry& entry : list) {
-            if (list != initial && entry.vl >= vls && entry.weight != 0) {
-                return std::unexpected(topo::Error{fmt::format(
-                    "{} gives lane {} a weight, and ports have {} data {} (max_op_vls, data_vls)",
-                    key, entry.vl, vls, vls == 1 ? "VL" : "VLs")});
-            }
+    const auto check = [&](const char* key,
+                           const sm::ArbitrationList& list) -> std::expected<void, topo::Error> {
+        const auto weighs = [](const wire::VlArbitrationEntry& entry) { return entry.weight != 0; };
+        const auto acts = [&](const wire::VlArbitrationEntry& entry) {
+            return entry.weight != 0 && entry.vl < vls;
+        };
+        if (!std::ranges::any_of(list, weighs) || std::ranges::any_of(list, acts)) {
+            return {};
         }
-        return {};
+        return std::unexpected(topo::Error{
+            fmt::format("{} gives weights only to lanes that ports do not have: they have {} data "
+                        "{} (max_op_vls, data_vls)",
+                        key, vls, vls == 1 ? "VL" : "VLs")});
     };
-    auto high = check("vlarb_high", qos.vlarb_high, sm::default_vlarb_high());
-    return high ? check("vlarb_low", qos.vlarb_low, sm::default_vlarb_low()) : high;
+    auto high = check("vlarb_high", qos.vlarb_high);
+    // The default leaves VL0 to the high list.
+    return high && qos.vlarb_low != sm::default_vlarb_low() ? check("vlarb_low", qos.vlarb_low)
+                                                            : high;
 }
 
 /// Returns an error if the lanes that the options name are not those of a port.
