@@ -313,11 +313,15 @@ Response Api::fabric(const Call&) const {
 Response Api::events(const Call& call) const {
     const std::uint64_t since = number_of(call.text("since"), 0, UINT64_MAX).value_or(0);
     Json list = Json::array();
-    std::uint64_t revision = since;
-    for (const telemetry::Event& event : config_.collector->events_since(since)) {
-        revision = std::max(revision, event.revision);
-        list.push_back(to_json(event));
-    }
+    std::uint64_t revision = 0;
+    config_.collector->with_events([&](const telemetry::EventBook& book) {
+        // A client may have seen a later one from a server that lost its history.
+        revision = std::min(since, book.revision());
+        for (const telemetry::Event& event : book.changed_since(since)) {
+            revision = std::max(revision, event.revision);
+            list.push_back(to_json(event));
+        }
+    });
     return Response::json(to_text({{"revision", revision}, {"events", std::move(list)}}));
 }
 

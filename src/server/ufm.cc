@@ -272,8 +272,12 @@ Response Ufm::external_event(const Call& call) {
     const std::string named = text("severity");
     const std::string other = text("external_event_severity");
     const auto severity = severity_of(named.empty() ? other.empty() ? "Info" : other : named);
-    if (!severity || (!named.empty() && !other.empty() && severity_of(other) != severity)) {
+    if (!severity || (!other.empty() && !severity_of(other))) {
         return Response::error(400, "severity is Info, Warning, Minor or Critical");
+    }
+    if (!named.empty() && !other.empty() && severity_of(other) != severity) {
+        return Response::error(
+            400, "'severity' and 'external_event_severity' differ; leave one of them out");
     }
     const std::string kind =
         call.body.contains("event_id")
@@ -313,6 +317,9 @@ Response Ufm::mark_ports(const Call& call) {
     const bool healthy = call.field("ports_policy", std::string()) == "HEALTHY";
     if (healthy && call.body.contains("action")) {
         return Response::error(400, "'action' is for the policy UNHEALTHY; leave it out");
+    }
+    if (call.texts("ports").empty()) {
+        return Response::error(400, "'ports' is empty: name ports as GUID_N");
     }
     const std::lock_guard lock(mutex_);
     const auto snapshot = config_.collector->snapshot();

@@ -17,8 +17,6 @@ namespace {
 using telemetry::Inventory;
 using telemetry::Node;
 
-constexpr std::string_view kAllActions[] = {"action", "description"};
-
 std::optional<std::vector<std::string>> ports_of_device(const Inventory& inventory,
                                                         const std::string& id) {
     const auto node = std::ranges::find_if(inventory.nodes, [&](const Node& each) {
@@ -102,8 +100,8 @@ Response Ufm::act(const Call& call) {
     }
     const bool has_objects = !action->object_type.empty();
     for (const auto& [field, value] : call.body.items()) {
-        const bool is_common = std::ranges::find(kAllActions, field) != std::end(kAllActions);
-        if (!is_common &&
+        // A sweep is no job that could have a description.
+        if (field != "action" &&
             (!has_objects || (field == "params" && action->object_type != "System"))) {
             return Response::error(
                 400, fmt::format("'{}' is not for the action {}; leave it out", field, name));

@@ -353,6 +353,11 @@ Response Ufm::change_pkey(const Call& call, const std::vector<std::string>& guid
     if (!each.empty() && each.size() != guids.size()) {
         return Response::error(400, "guids and memberships are lists of texts of one length");
     }
+    if (!each.empty() && call.body.contains("membership")) {
+        return Response::error(400,
+                               "'membership' is that of all, 'memberships' one for each: "
+                               "leave one of them out");
+    }
     const auto snapshot = config_.collector->snapshot();
     const std::lock_guard lock(mutex_);
     return change_book([&](PartitionBook& book) -> std::optional<Response> {

@@ -143,8 +143,9 @@ std::vector<Route> Ufm::report_routes() {
     using enum ValueKind;
     std::vector<Parameter> sections;
     for (const Section& section : kSections) {
-        sections.push_back(
-            {section.name, kAny, section.check.empty() ? section.why : section.check});
+        // Some of those that this server cannot make have bounds instead of true and false.
+        sections.push_back({section.name, section.check.empty() ? kAny : kFlag,
+                            section.check.empty() ? section.why : section.check});
     }
     return {
         {"POST",

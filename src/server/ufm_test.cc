@@ -180,6 +180,42 @@ TEST_F(ApiTest, AnExternalEventKeepsItsSeverity) {
     EXPECT_EQ(json("/ufmRest/app/events/" + to_text(event["id"])), event);
 }
 
+TEST_F(ApiTest, FieldsThatWouldChangeNothingBesideOthersAreRefused) {
+    struct Wrong {
+        const char* method;
+        const char* path;
+        const char* body;
+        const char* says;
+    };
+    for (const Wrong& wrong : {
+             Wrong{"PUT", "/app/unhealthy_ports", R"({"ports": [], "ports_policy": "UNHEALTHY"})",
+                   "'ports' is empty"},
+             Wrong{"POST", "/resources/pkeys",
+                   R"({"pkey": "0x5", "guids": ["11"], "memberships": ["full"],
+                       "membership": "limited"})",
+                   "leave one of them out"},
+             Wrong{"POST", "/app/events/external_event",
+                   R"({"description": "x", "severity": "Critical",
+                       "external_event_severity": "Info"})",
+                   "leave one of them out"},
+             Wrong{"POST", "/actions", R"({"action": "fabric_discovery", "description": "x"})",
+                   "'description' is not for the action fabric_discovery"},
+             Wrong{"POST", "/reports/Fabric_Health", R"({"ufm_alarms": "yes"})",
+                   "ufm_alarms must be"},
+         }) {
+        const Response answer = ask(wrong.method, wrong.path, wrong.body);
+        EXPECT_EQ(answer.status, 400) << wrong.body;
+        EXPECT_NE(answer.body.find(wrong.says), std::string::npos) << answer.body;
+    }
+    EXPECT_EQ(controls_.all, "");
+    EXPECT_EQ(ask("GET", "/monitoring/aggr_topx", "", {{"members", "0"}}).status, 400);
+}
+
+TEST_F(ApiTest, AClientThatHasSeenLaterEventsIsToldTheRevisionThatThereIs) {
+    const auto revision = json("/api/v1/events")["revision"].get<std::uint64_t>();
+    EXPECT_EQ(json("/api/v1/events", {{"since", "99999999"}})["revision"], revision);
+}
+
 TEST_F(ApiTest, PortsAreDisabledEnabledAndResetByActions) {
     const auto act = [&](const char* action, const char* more = "") {
         controls_.all.clear();

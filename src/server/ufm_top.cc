@@ -120,7 +120,7 @@ Route Ufm::top_route() {
         "/monitoring/aggr_topx",
         {{"object", kText, "all if not given", false, {"servers", "switches"}},
          {"attr", kText, "", false, {"bw", "cong", "alarms"}},
-         {"members", kNumber, "at most 1000; 5 if not given"}},
+         {"members", kNumber, "1 to 1000; 5 if not given"}},
         {},
         "devices and ports with most bytes per second, longest waiting (part of the time), most "
         "alarms",
@@ -131,8 +131,8 @@ Response Ufm::top(const Call& call) const {
     const std::string_view object = call.text("object");
     const std::string_view attr = call.has("attr") ? call.text("attr") : "bw";
     const auto most = number_of(call.text("members"), 5, kTopMax);
-    if (!most) {
-        return Response::error(400, "members is at most 1000");
+    if (!most || *most == 0) {
+        return Response::error(400, "members is 1 to 1000");
     }
     const auto snapshot = config_.collector->snapshot();
     Json data = attr == "alarms"
