@@ -46,6 +46,8 @@ Flags with(Flags flags, const Flags& more) {
 const Flags kLossy = with(kEthernet, {{"pfc", "off"}, {"switch_buffer", "100KiB"}});
 const Flags kMarked{
     {"link_layer", "ethernet"}, {"traffic", "incast"}, {"size", "4MB"}, {"ecn", "1KiB,4KiB,100%"}};
+const Flags kSwift{
+    {"link_layer", "ethernet"}, {"traffic", "incast"}, {"size", "1MB"}, {"cc", "swift"}};
 const Flags kTwoLanes{
     {"traffic", "incast,sl=0"}, {"traffic", "incast,sl=1"}, {"size", "200kB"}, {"data_vls", "2"}};
 const Flags kLanes = with(kTwoLanes, {{"qos", "true"}});
@@ -88,7 +90,7 @@ const std::map<std::string, Sample, std::less<>> kSamples{
     {"pfc_xon", {"8KiB", kEthernet}},
     {"switch_buffer", {"1MiB", with(kEthernet, {{"pfc", "off"}})}},
     {"ecn", {"1KiB,4KiB,100%", kEthernet}},
-    {"dcqcn", {"off", kMarked}},
+    {"cc", {"off", kMarked}},
     {"dcqcn_cnp_interval", {"1us", kMarked}},
     {"dcqcn_g", {"50%", kMarked}},
     {"dcqcn_alpha_timer", {"1us", kMarked}},
@@ -105,6 +107,13 @@ const std::map<std::string, Sample, std::less<>> kSamples{
        {"dcqcn_cnp_interval", "5us"},
        {"dcqcn_bytes", "10kB"}}}},
     {"dcqcn_min_rate", {"40%", with(kMarked, {{"dcqcn_cnp_interval", "1us"}})}},
+    {"swift_target", {"20us", kSwift}},
+    {"swift_fs_range", {"20us", kSwift}},
+    {"swift_ai", {"0.1", kSwift}},
+    {"swift_beta", {"10%", kSwift}},
+    {"swift_max_mdf", {"5%", kSwift}},
+    {"swift_min_cwnd",
+     {"100%", with(kSwift, {{"swift_target", "100ns"}, {"swift_fs_range", "100ns"}})}},
     {"loss_recovery", {"selective", kLossy}},
     {"reorder", {"9", with(kLossy, {{"loss_recovery", "selective"}, {"ecmp", "spray"}})}},
     {"traffic", {"incast"}},
@@ -163,6 +172,7 @@ const std::map<std::string, Sample, std::less<>> kSamples{
     {"serve", {"true"}},
     {"port", {"0", {{"serve", "true"}}}},
     {"threads", {"2"}},
+    {"yes", {"true"}},
     {"whatif", {"true"}},
     {"whatif.seeds", {"2", {{"fail_random", "1"}}}},
     {"sweep", {"SWEEP"}},
@@ -286,11 +296,11 @@ class EveryKey : public testing::Test {
                 fmt::format("{} {} {} {} {} {} {} {} {} {}", run->kind.index(), out.json, out.csv,
                             out.csv_links, out.exports.size(), out.html, out.record,
                             out.record_every, out.serve, out.port);
-            return {
-                false,
-                fmt::format("{} {} {} {} {} {} {}", text, run->place.threads, run->sweep.database,
-                            run->sweep.part, run->sweep.jobs, run->sweep.merge,
-                            run->kind.index() == 2 ? std::get<WhatIf>(run->kind).draws : 0)};
+            return {false,
+                    fmt::format("{} {} {} {} {} {} {} {}", text, run->place.threads,
+                                run->place.any_cost, run->sweep.database, run->sweep.part,
+                                run->sweep.jobs, run->sweep.merge,
+                                run->kind.index() == 2 ? std::get<WhatIf>(run->kind).draws : 0)};
         }
         Watch watch;
         const auto outcome = execute(*run, watch);
