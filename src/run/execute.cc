@@ -27,6 +27,9 @@ class Executor {
         if (!experiment) {
             return std::unexpected(experiment.error());
         }
+        if (auto accepted = ask(*experiment, 1); !accepted) {
+            return std::unexpected(accepted.error());
+        }
         const bool tables = !run_.outputs.csv.empty() || !run_.outputs.exports.empty();
         auto report = simulate(run_.scenario, *experiment, run_.place, watch_, tables);
         if (!report) {
@@ -45,6 +48,12 @@ class Executor {
             const auto experiment = spec::prepare(*chosen);
             if (!experiment) {
                 return std::unexpected(experiment.error());
+            }
+            if (auto accepted = comparison.variants.empty()
+                                    ? ask(*experiment, compare.variants.size())
+                                    : std::expected<void, std::string>();
+                !accepted) {
+                return std::unexpected(accepted.error());
             }
             auto report = simulate(*chosen, *experiment, run_.place, watch_);
             if (!report) {
@@ -73,6 +82,9 @@ class Executor {
         WhatIfReport whatif{.title = title_of(run_.scenario, experiment->fabric)};
         std::vector<std::vector<net::Failure>> cases{{}};
         std::ranges::copy(*losses, std::back_inserter(cases));
+        if (auto accepted = ask(*experiment, cases.size()); !accepted) {
+            return std::unexpected(accepted.error());
+        }
         for (const std::vector<net::Failure>& failures : cases) {
             experiment->options.failures = failures;
             const auto report = simulate(whole, *experiment, run_.place, watch_);
@@ -117,6 +129,16 @@ class Executor {
     }
 
   private:
+    /// Asks the watch whether as many simulations as this one may be made, one after the other.
+    std::expected<void, std::string> ask(const spec::Experiment& experiment,
+                                         std::size_t simulations) {
+        if (run_.place.any_cost || run_.place.job) {
+            return {};
+        }
+        Cost cost = cost_of(run_.scenario, experiment);
+        cost.seconds *= static_cast<double>(simulations) / run_.place.threads;
+        return watch_.accept(cost);
+    }
     static WhatIfCase to_case(const Report& report, std::string lost) {
         const plan::Totals totals = plan::total_of(report.results);
         return {.lost = std::move(lost),

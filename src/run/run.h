@@ -53,6 +53,7 @@ struct Outputs {
 /// Where it runs.
 struct Place {
     std::uint32_t threads = 1;   ///< Threads that share one simulation.
+    bool any_cost = false;       ///< Go on whatever it takes.
     bool job = false;            ///< The processes of an MPI job share one simulation.
     std::string libraries = {};  ///< The folder of the library that joins such a job.
 };

@@ -172,6 +172,7 @@ const std::map<std::string, Sample, std::less<>> kSamples{
     {"serve", {"true"}},
     {"port", {"0", {{"serve", "true"}}}},
     {"threads", {"2"}},
+    {"yes", {"true"}},
     {"whatif", {"true"}},
     {"whatif.seeds", {"2", {{"fail_random", "1"}}}},
     {"sweep", {"SWEEP"}},
@@ -295,11 +296,11 @@ class EveryKey : public testing::Test {
                 fmt::format("{} {} {} {} {} {} {} {} {} {}", run->kind.index(), out.json, out.csv,
                             out.csv_links, out.exports.size(), out.html, out.record,
                             out.record_every, out.serve, out.port);
-            return {
-                false,
-                fmt::format("{} {} {} {} {} {} {}", text, run->place.threads, run->sweep.database,
-                            run->sweep.part, run->sweep.jobs, run->sweep.merge,
-                            run->kind.index() == 2 ? std::get<WhatIf>(run->kind).draws : 0)};
+            return {false,
+                    fmt::format("{} {} {} {} {} {} {} {}", text, run->place.threads,
+                                run->place.any_cost, run->sweep.database, run->sweep.part,
+                                run->sweep.jobs, run->sweep.merge,
+                                run->kind.index() == 2 ? std::get<WhatIf>(run->kind).draws : 0)};
         }
         Watch watch;
         const auto outcome = execute(*run, watch);

@@ -7,6 +7,7 @@
 
 #include "core/topo/graph.h"
 #include "net/model.h"
+#include "run/cost.h"
 
 namespace softib::run {
 
@@ -15,6 +16,8 @@ class Watch {
   public:
     virtual ~Watch() = default;
 
+    /// Is asked before anything is simulated, with what the run would take. An error ends it.
+    virtual std::expected<void, std::string> accept(const Cost&) { return {}; }
     /// Returns whether the run shall stop with the results so far. Asked some times a second.
     virtual bool stopped() { return false; }
     /// Is told some times a second which part of a simulation is done, from 0 to 1.

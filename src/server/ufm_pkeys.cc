@@ -354,8 +354,9 @@ Response Ufm::change_pkey(const Call& call, const std::vector<std::string>& guid
         return Response::error(400, "guids and memberships are lists of texts of one length");
     }
     if (!each.empty() && call.body.contains("membership")) {
-        return Response::error(400, "'membership' is that of all, 'memberships' one for each: "
-                                    "leave one of them out");
+        return Response::error(400,
+                               "'membership' is that of all, 'memberships' one for each: "
+                               "leave one of them out");
     }
     const auto snapshot = config_.collector->snapshot();
     const std::lock_guard lock(mutex_);

@@ -23,6 +23,13 @@ enum class Form { kText, kNumber, kSwitch };
 /// What a key is about: the fabric that is generated, our subnet manager, or neither.
 enum class About { kShape, kManager, kOther };
 
+/// Where a key acts on a running fabric.
+struct Live {
+    /// Returns whether it acts beside the rest of the description; nullptr: it always does.
+    bool (*acts)(const Description&) = nullptr;
+    std::string_view needs{};  ///< What must be there, as the rest of "it needs ...".
+};
+
 struct KeyRule {
     ConfigKey key;
     Form form;
@@ -32,6 +39,7 @@ struct KeyRule {
     About about = About::kShape;
     /// Whether a key that is not about the shape decides something in virtual time too.
     bool simulated = false;
+    Live live{};
 };
 
 // The groups of keys, each in the order in which help shows them.

@@ -93,6 +93,20 @@ Result set_addresses(Description& description, const Value& value) {
     return {};
 }
 
+constexpr Live kOfInfiniBand{
+    .acts = [](const Description& d) { return d.link_layer == hca::LinkLayer::kInfiniBand; },
+    .needs = "link_layer = \"infiniband\"; on Ethernet every byte travels in packets"};
+constexpr Live kOfEthernet{
+    .acts = [](const Description& d) { return d.link_layer == hca::LinkLayer::kEthernet; },
+    .needs = "link_layer = \"ethernet\""};
+constexpr Live kOfPackets{.acts =
+                              [](const Description& d) {
+                                  return kOfInfiniBand.acts(d) && d.data_path == DataPath::kPacket;
+                              },
+                          .needs = "data_path = \"packet\" on InfiniBand"};
+constexpr Live kOfTrunks{.acts = [](const Description& d) { return !d.trunk.empty(); },
+                         .needs = "trunk"};
+
 }  // namespace
 
 std::span<const KeyRule> runtime_keys() {
@@ -107,7 +121,9 @@ std::span<const KeyRule> runtime_keys() {
           "direct"},
          Form::kText,
          set_data_path,
-         About::kOther},
+         About::kOther,
+         false,
+         kOfInfiniBand},
         {{"link_layer", "WHAT", "infiniband, or ethernet: RoCEv2 over UDP, in packets",
           "infiniband"},
          Form::kText,
@@ -116,11 +132,15 @@ std::span<const KeyRule> runtime_keys() {
         {{"roce_address_base", "IP", "ethernet: where the hosts' addresses begin", "127.55.0.0"},
          Form::kText,
          set_text<&EthernetPlan::base>,
-         About::kOther},
+         About::kOther,
+         false,
+         kOfEthernet},
         {{"roce_addresses", "LIST", "ethernet: addresses of network interfaces, as 10.0.0.1=h0"},
          Form::kText,
          set_text<&EthernetPlan::addresses>,
-         About::kOther},
+         About::kOther,
+         false,
+         kOfEthernet},
         {{"trunk", "WHERE", "link to another fabric, over UDP: SWITCH=IP:PORT,PEER-IP:PORT"},
          Form::kText,
          set_trunk,
@@ -128,7 +148,9 @@ std::span<const KeyRule> runtime_keys() {
         {{"trunk_key", "FILE", "the key that both ends of a trunk have: 32 hexadecimal digits"},
          Form::kText,
          set_file<&Description::trunk_key>,
-         About::kOther},
+         About::kOther,
+         false,
+         kOfTrunks},
         {{"site", "N", "with trunks: another number for each fabric, so that GUIDs differ", "0"},
          Form::kNumber,
          set_number<&Description::site, 0, topo::kSitesMax - 1>,
@@ -136,7 +158,9 @@ std::span<const KeyRule> runtime_keys() {
         {{"link_scale", "PART", "with packets: speed of all links, as a part of their own", "1"},
          Form::kText,
          set_link_scale,
-         About::kOther},
+         About::kOther,
+         false,
+         kOfPackets},
         {{"telemetry", "", "keep a history of all counters and events: see softib telemetry"},
          Form::kSwitch,
          set_telemetry,

@@ -39,6 +39,17 @@ class Page(html.parser.HTMLParser):
 
 
 class Sim(CliCase):
+    def test_a_run_of_hours_or_without_memory_is_refused_before_it_begins(self):
+        tree = ("sim", "--topology", "fat-tree", "--hosts", "16", "--radix", "4")
+        self.assertRegex(self.refused(*tree, "--size", "1TB", "--repetitions", "30"),
+                         r"this would take less than 1 GiB and about \d+ (minutes|hours); "
+                         "go on with --yes")
+        self.assertRegex(self.refused(*tree, "--size", "8", "--repetitions", "4000000000"),
+                         r"this would take \d+ GiB .*, more memory than is free; go on with --yes")
+        self.ok(*tree, "--yes")
+        self.assertIn("'yes' is not for", self.refused(*tree, "--traffic", "sharp-allreduce",
+                                                       "--yes", status=2))
+
     def test_a_table_for_people(self):
         text = self.ok("sim", *TREE, "--traffic", "shift", "--shift", "4", "--size", "200kB")
         self.assertIn("fat-tree, 32 hosts, 12 switches: routes by ftree, 1 data VL", text)

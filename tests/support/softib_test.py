@@ -226,7 +226,9 @@ def despite_loss(run):
 
 class Fabric:
     def __init__(self, *flags):
-        self.flags = [*flags, "--data-path", os.environ.get("SOFTIB_TEST_DATA_PATH", "direct")]
+        self.flags = [*flags]
+        if "ethernet" not in flags:  # All of its bytes travel in packets.
+            self.flags += ["--data-path", os.environ.get("SOFTIB_TEST_DATA_PATH", "direct")]
         self.build = find_build()
         self.softib = str(self.build / "bin" / "softib")
         self.name = f"t{os.getpid()}"

@@ -144,7 +144,8 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
     sub->add_flag("--bare", capture.bare,
                   "bare packets (link type 247), which Wireshark cannot read");
     sub->add_option("-c,--count", capture.count, "stop after N packets (default: never)")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(CLI::PositiveNumber.description(""));
     add_json(*sub, capture.json);
     return {sub, [&capture] { return cmd_capture(capture); }};
 }

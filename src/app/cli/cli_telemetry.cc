@@ -2,6 +2,7 @@
 // Subcommands that watch a fabric over time: telemetry, serve, health.
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 
 namespace softib::app {
 namespace {
+
+/// As softib-telemetry checks it (telemetry/store/history.h).
+constexpr std::uint64_t kHistoryBytesMin = std::uint64_t{1} << 20;
 
 void add_sampling(CLI::App& app, TelemetryCommand& command) {
     add_fabric_choice(app, command.fabric);
@@ -24,9 +28,10 @@ void add_sampling(CLI::App& app, TelemetryCommand& command) {
     app.add_option("--history", command.history,
                    "the file with its past (default: in the fabric's directory)")
         ->type_name("FILE");
-    app.add_option("--history-max", command.history_max, "bytes of it at most (default: 536870912)")
+    app.add_option("--history-max", command.history_max,
+                   "bytes of it at most, 1048576 or more (default: 536870912)")
         ->type_name("BYTES")
-        ->check(CLI::PositiveNumber.description(""));
+        ->check(CLI::Range(kHistoryBytesMin, UINT64_MAX).description(""));
     app.add_option("--rules", command.rules, "rules for alarms (TOML) instead of the built-in")
         ->type_name("FILE");
     app.add_option("--sysfs", command.sysfs,

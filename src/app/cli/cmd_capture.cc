@@ -175,8 +175,9 @@ std::expected<void, std::string> add_port(const shm::Arena& arena, const std::st
 /// A capture under way; ends with this object.
 class Capture {
   public:
-    static std::expected<std::unique_ptr<Capture>, std::string> begin(const CaptureOptions& options,
-                                                                      const Observer& observer) {
+    /// Joins the fabric and finds the ports. Nothing is captured before start().
+    static std::expected<std::unique_ptr<Capture>, std::string> prepare(
+        const CaptureOptions& options, const Observer& observer) {
         direct::Process* const process =
             direct::Process::attach(observer.fabric().dir.c_str(), observer.arena().hosts[0].name);
         if (process == nullptr) {
@@ -192,10 +193,13 @@ class Capture {
                 return std::unexpected(added.error());
             }
         }
-        if (!capture->claim(options.snap_bytes)) {
+        return capture;
+    }
+    std::expected<void, std::string> start(std::uint32_t snap_bytes) {
+        if (!claim(snap_bytes)) {
             return std::unexpected("eight captures are running already, or memory is short");
         }
-        return capture;
+        return {};
     }
     explicit Capture(direct::Process& process) : process_(process) {}
     Capture(const Capture&) = delete;
@@ -257,9 +261,28 @@ std::uint64_t drain(Capture& capture, PcapFile& file, std::uint64_t most) {
     return taken;
 }
 
+/// Writes packets to the file until a signal comes, `most` were written, or writing fails. Returns
+/// how many were written.
+std::uint64_t follow(Capture& capture, PcapFile& file, std::uint64_t most) {
+    std::uint64_t packets = 0;
+    int error = 0;
+    while (!g_stop.load() && packets < most && error == 0) {
+        const std::uint64_t more = drain(capture, file, most - packets);
+        packets += more;
+        error = file.flush();
+        if (more == 0) {
+            usleep(kLookUs);
+        }
+    }
+    return packets + (error == 0 ? drain(capture, file, most - packets) : 0);
+}
+
 }  // namespace
 
 int cmd_capture(const CaptureOptions& options) {
+    if (options.json && options.file == "-") {
+        return misuse("--json and the packets would both go to standard output: leave out --json");
+    }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
@@ -273,6 +296,13 @@ int cmd_capture(const CaptureOptions& options) {
             "-");
     }
     const bool ethernet = observer->arena().header->link_layer == hca::LinkLayer::kEthernet;
+    if (ethernet && options.bare) {
+        return misuse("--bare is for InfiniBand: packets of an Ethernet are Ethernet frames");
+    }
+    auto capture = Capture::prepare(options, *observer);
+    if (!capture) {
+        return fail(capture.error());
+    }
     const std::uint32_t link_type = ethernet       ? kLinkTypeEthernet
                                     : options.bare ? kLinkTypeInfiniband
                                                    : kLinkTypeErf;
@@ -280,30 +310,18 @@ int cmd_capture(const CaptureOptions& options) {
     if (!file) {
         return fail(file.error());
     }
-    auto capture = Capture::begin(options, *observer);
-    if (!capture) {
-        return fail(capture.error());
+    if (const auto started = (*capture)->start(options.snap_bytes); !started) {
+        return fail(started.error());
     }
     const auto stop = [](int) { g_stop.store(true); };
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
     signal(SIGPIPE, SIG_IGN);
     note("capturing; Ctrl-C ends it");
-    const std::uint64_t most = options.count == 0 ? UINT64_MAX : options.count;
-    std::uint64_t packets = 0;
-    int error = 0;
-    while (!g_stop.load() && packets < most && error == 0) {
-        const std::uint64_t more = drain(**capture, *file, most - packets);
-        packets += more;
-        error = file->flush();
-        if (more == 0) {
-            usleep(kLookUs);
-        }
-    }
-    packets += error == 0 ? drain(**capture, *file, most - packets) : 0;
-    error = file->flush();
+    const std::uint64_t packets = follow(**capture, *file, options.count.value_or(UINT64_MAX));
+    const int error = file->flush();
     const std::uint64_t missed = (*capture)->slot().missed.load();
-    if (options.json && options.file != "-") {
+    if (options.json) {
         fmt::print("{}",
                    json_text({{"file", options.file}, {"packets", packets}, {"missed", missed}}));
     }

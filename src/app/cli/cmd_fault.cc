@@ -28,9 +28,10 @@ struct Unit {
     double value;
 };
 
-/// Reads a number with a unit behind it, and returns it in the unit whose value is 1.
+/// Reads a number with a unit behind it, and returns it in the unit whose value is 1. `least` is
+/// what 1 means: less than that would be 0.
 Number parse(const std::string& text, const std::vector<Unit>& units, double most,
-             std::string_view what) {
+             std::string_view what, std::string_view least) {
     double number = 0;
     const char* const end = text.data() + text.size();
     const auto [rest, bad] = std::from_chars(text.data(), end, number);
@@ -38,6 +39,9 @@ Number parse(const std::string& text, const std::vector<Unit>& units, double mos
     for (const Unit& known : units) {
         if (bad == std::errc{} && unit == known.name) {
             const double value = std::round(number * known.value);
+            if (value == 0 && number > 0) {
+                return std::unexpected(fmt::format("'{}' is less than {}", text, least));
+            }
             if (value >= 0 && value <= most) {
                 return static_cast<std::uint32_t>(value);
             }
@@ -47,22 +51,18 @@ Number parse(const std::string& text, const std::vector<Unit>& units, double mos
 }
 
 Number parse_part(const std::string& text) {
-    auto ppm =
-        parse(text, {{"", 1e6}, {"%", 1e4}}, 1e6, "part of packets; write it as 1e-4 or 0.01%");
-    if (ppm && *ppm == 0 && text.find_first_of("123456789") != std::string::npos) {
-        return std::unexpected(fmt::format("'{}' is less than one packet in a million", text));
-    }
-    return ppm;
+    return parse(text, {{"", 1e6}, {"%", 1e4}}, 1e6, "part of packets; write it as 1e-4 or 0.01%",
+                 "one packet in a million");
 }
 
 Number parse_delay(const std::string& text) {
     return parse(text, {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}, 4e6,
-                 "delay up to 4 ms; write it as 500ns or 10us");
+                 "delay up to 4 ms; write it as 500ns or 10us", "a nanosecond");
 }
 
 Number parse_rate(const std::string& text) {
     return parse(text, {{"", 1e-6}, {"M", 1}, {"G", 1e3}, {"T", 1e6}}, 4e9,
-                 "rate; write it as 500M or 10G");
+                 "rate; write it as 500M or 10G", "a megabit per second");
 }
 
 nlohmann::json shown(const shm::LinkFaults& faults, const std::string& from) {

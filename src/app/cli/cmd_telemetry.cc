@@ -47,11 +47,31 @@ std::vector<std::string> arguments(const TelemetryCommand& command) {
     return args;
 }
 
+/// Returns why options do not go together; empty if they do.
+std::string wrong_together(const TelemetryCommand& command) {
+    if (command.cert.empty() != command.key.empty()) {
+        return "--cert and --key belong together";
+    }
+    const std::string source = command.umad                ? "--umad"
+                               : command.recording.empty() ? ""
+                                                           : "--recording";
+    if (command.fabric && !source.empty()) {
+        return fmt::format("--fabric changes nothing beside {}: leave out one of both", source);
+    }
+    if (command.umad && command.history.empty() && !command.history_max.empty()) {
+        return "--history-max changes nothing here: with --umad it needs --history";
+    }
+    return {};
+}
+
 }  // namespace
 
 int cmd_telemetry(const TelemetryCommand& command) {
-    if (command.cert.empty() != command.key.empty()) {
-        return misuse("--cert and --key belong together");
+    if (const std::string why = wrong_together(command); !why.empty()) {
+        return misuse(why);
+    }
+    if (!command.recording.empty() && access(command.recording.c_str(), R_OK) != 0) {
+        return fail(fmt::format("cannot read {}: {}", command.recording, std::strerror(errno)));
     }
     if (auto there = check_telemetry(true); !there) {
         return fail(there.error());

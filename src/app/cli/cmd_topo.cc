@@ -20,6 +20,7 @@
 #include "core/topo/netlist.h"
 #include "core/topo/render.h"
 #include "core/topo/report.h"
+#include "spec/live.h"
 #include "view/json.h"
 #include "view/topology.h"
 
@@ -40,9 +41,21 @@ std::expected<Drawn, std::string> with_lmc(std::expected<topo::Fabric, std::stri
     return Drawn{std::move(*graph), description.lmc};
 }
 
+spec::Drawing shown_by(const TopoOptions& options) {
+    return {.names = !options.report,
+            .guids = !options.report &&
+                     (options.json || !options.ibnetdiscover.empty() || !options.ibsim.empty()),
+            .lids = options.report};
+}
+
 std::expected<Drawn, std::string> load(const TopoOptions& options) {
     if (!options.flags.empty()) {
         const auto description = describe(options.flags);
+        if (const auto shown =
+                description ? spec::check_drawn(*description, shown_by(options)) : spec::Result();
+            !shown) {
+            return std::unexpected(shown.error());
+        }
         return description ? with_lmc(spec::generate(*description), *description)
                            : std::unexpected(description.error());
     }
@@ -67,6 +80,28 @@ std::expected<Drawn, std::string> load(const TopoOptions& options) {
     return with_lmc(std::move(graph), description);
 }
 
+/// Returns why an option would change nothing; empty if all act.
+std::string idle_option(const TopoOptions& options) {
+    const bool writes = !options.dot.empty() || !options.svg.empty() ||
+                        !options.ibnetdiscover.empty() || !options.ibsim.empty();
+    if (options.fabric && !options.flags.empty()) {
+        return fmt::format(
+            "--fabric is a running fabric, and {} describes one: leave out one of both",
+            options.flags.keys.empty() ? "--config"
+                                       : spec::flag_name(options.flags.keys.front().first));
+    }
+    if (options.rack_hosts != 0 && !options.report) {
+        return "--rack-hosts changes nothing here: it needs --report";
+    }
+    if (writes && (options.json || options.report)) {
+        return fmt::format(
+            "{} goes to standard output alone: leave out --dot, --svg, "
+            "--ibnetdiscover and --ibsim, or run softib topo twice",
+            options.report ? "--report" : "--json");
+    }
+    return {};
+}
+
 /// Returns whether the terminal can show Unicode, by the locale.
 bool unicode_wanted() {
     for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -83,6 +118,9 @@ bool unicode_wanted() {
 }  // namespace
 
 int cmd_topo(const TopoOptions& options) {
+    if (const std::string why = idle_option(options); !why.empty()) {
+        return misuse(why);
+    }
     const auto drawn = load(options);
     if (!drawn) {
         return fail_describing(drawn.error());

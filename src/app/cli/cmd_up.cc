@@ -13,6 +13,7 @@
 #include "app/fabric/telemetry_program.h"
 #include "app/fabric/term.h"
 #include "core/topo/spec.h"
+#include "spec/live.h"
 
 namespace softib::app {
 
@@ -32,6 +33,7 @@ std::expected<spec::Description, std::string> choose(const UpOptions& options,
     if (auto loaded = spec::load_description(leftover, description); !loaded) {
         return std::unexpected(loaded.error());
     }
+    description.origins.clear();  // Nobody gave these keys now.
     return description;
 }
 
@@ -153,6 +155,9 @@ std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description
     auto graph = spec::generate(description);
     if (graph) {
         note_warnings(*graph);
+        if (auto checked = spec::check_live(description); !checked) {
+            return std::unexpected(checked.error());
+        }
     }
     if (graph && graph->hosts.empty()) {
         return std::unexpected(fmt::format(
@@ -163,6 +168,9 @@ std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description
 }
 
 int cmd_up(const UpOptions& options) {
+    if (options.foreground && options.json) {
+        return misuse("--foreground logs to the terminal, and prints no JSON: leave out --json");
+    }
     std::optional<std::string> name = options.name;
     if (!name && !options.flags.config.empty()) {
         const auto described = describe(options.flags);

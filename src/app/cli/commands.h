@@ -175,8 +175,8 @@ struct CaptureOptions {
     std::vector<std::string> ports;  ///< NODE:PORT; empty: what all HCAs send is captured.
     std::string file;                ///< The pcap file; "-": standard output.
     std::uint32_t snap_bytes = 65535;
-    std::uint64_t count = 0;  ///< Stop after this many packets; 0: never.
-    bool bare = false;        ///< Write link type 247, which Wireshark does not know.
+    std::optional<std::uint64_t> count;  ///< Stop after this many packets; std::nullopt: never.
+    bool bare = false;                   ///< Write link type 247, which Wireshark does not know.
     bool json = false;
 };
 int cmd_capture(const CaptureOptions& options);

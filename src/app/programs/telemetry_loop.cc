@@ -65,6 +65,18 @@ std::unique_ptr<telemetry::Source> make_source(const TelemetryOptions& options) 
     return std::make_unique<telemetry::MadSource>(options.umad.substr(0, colon), port);
 }
 
+/// Makes the folder for files in the shape of /sys, unless its name is empty.
+std::expected<void, std::string> check_sysfs(const std::string& folder) {
+    std::error_code error;
+    if (!folder.empty() && !std::filesystem::create_directories(folder, error) && !error &&
+        access(folder.c_str(), W_OK) != 0) {
+        error = std::error_code(errno, std::generic_category());
+    }
+    return error ? std::expected<void, std::string>(std::unexpected(
+                       fmt::format("cannot write to {}: {}", folder, error.message())))
+                 : std::expected<void, std::string>();
+}
+
 std::expected<std::vector<telemetry::Rule>, std::string> load_rules(const std::string& file) {
     if (file.empty()) {
         return telemetry::built_in_rules();
@@ -243,6 +255,9 @@ std::expected<void, std::string> TelemetryLoop::prepare() {
     auto rules = load_rules(options_.rules);
     if (!rules) {
         return std::unexpected(rules.error());
+    }
+    if (auto writable = check_sysfs(options_.sysfs); !writable) {
+        return writable;
     }
     if (auto locked = lock(); !locked) {
         return locked;

@@ -256,7 +256,11 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
     }
     if (port < record.port_count) {
         shm::SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
-        at.state.store(info.port_state, std::memory_order_relaxed);
+        // No manager makes an Ethernet's ports active; a cable does.
+        const bool is_ethernet = arena_.header->link_layer == hca::LinkLayer::kEthernet;
+        at.state.store(is_ethernet && info.port_state != PortState::kDown ? PortState::kActive
+                                                                          : info.port_state,
+                       std::memory_order_relaxed);
         at.totals.link_downed.store(node.link_downed(port), std::memory_order_relaxed);
     }
 }

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "plan/units.h"
@@ -15,6 +18,21 @@ namespace {
 
 constexpr std::chrono::milliseconds kRedraw{200};
 constexpr int kBarWidth = 24;
+
+/// Returns how many bytes of memory programs can have now; std::nullopt if the kernel does not say.
+std::optional<std::uint64_t> free_memory() {
+    std::ifstream in("/proc/meminfo");
+    std::string name;
+    std::uint64_t kib = 0;
+    std::string unit;
+    while (in >> name >> kib) {
+        if (name == "MemAvailable:") {
+            return kib * 1024;
+        }
+        std::getline(in, unit);
+    }
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -29,6 +47,17 @@ TerminalWatch::~TerminalWatch() {
     if (drawn_) {
         fmt::print(stderr, "\r\x1b[K");
     }
+}
+
+std::expected<void, std::string> TerminalWatch::accept(const run::Cost& cost) {
+    constexpr double kLongest = 3600;
+    const std::optional<std::uint64_t> there = free_memory();
+    const bool fits = !there || cost.bytes <= static_cast<double>(*there);
+    if (fits && cost.seconds <= kLongest) {
+        return {};
+    }
+    return std::unexpected(fmt::format("this would take {}{}; go on with --yes", run::to_text(cost),
+                                       fits ? "" : ", more memory than is free"));
 }
 
 void TerminalWatch::show(double part, net::TimePs now, std::uint64_t events) {

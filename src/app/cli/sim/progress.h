@@ -25,6 +25,7 @@ class TerminalWatch : public run::Watch {
     TerminalWatch(const TerminalWatch&) = delete;
     TerminalWatch& operator=(const TerminalWatch&) = delete;
 
+    std::expected<void, std::string> accept(const run::Cost& cost) override;
     bool stopped() override { return interrupt_.interrupted(); }
     void show(double part, net::TimePs now, std::uint64_t events) override;
     std::expected<void, std::string> begin(const topo::Fabric& fabric,
