@@ -73,123 +73,67 @@ Api::Api(const ApiConfig& config)
 std::vector<Route> Api::own_routes() {
     using enum ValueKind;
     return {
-        {"GET",
-         "/api/v1/fabric",
-         {},
-         {},
-         "name, for a simulation `virtual_step_ns` (its time between two readings) and "
-         "`virtual_time_ns`, `number` of the last reading, `revision` of the inventory, `trouble` "
-         "(why the fabric cannot be read, or empty), counts of nodes, ports and alarms",
-         answer_by(this, &Api::fabric)},
-        {"GET",
-         "/api/v1/snapshot",
-         {},
-         {},
-         "all nodes and ports in columns: `nodes.{guid,name,kind,lid,tier}`, "
-         "`ports.{node,number,peer,mbps,speed,state,load,wait,errors}`. `peer` is a port's index "
-         "or -1, `load` and `wait` are per mille, `load` of what the port sends, `state` is "
-         "PortInfo's",
-         answer_by(this, &Api::snapshot)},
-        {"GET",
-         "/api/v1/stream",
-         {{"since", kNumber, "the last message seen; the header `Last-Event-ID` comes first"}},
-         {},
-         "server-sent events, below",
-         answer_by(this, &Api::stream)},
-        {"GET",
-         "/api/v1/events",
-         {{"since", kNumber, "a revision"}},
-         {},
-         "events that changed since then",
-         answer_by(this, &Api::events)},
-        {"GET", "/api/v1/alarms", {}, {}, "what is wrong now", answer_by(this, &Api::alarms)},
-        {"GET",
-         "/api/v1/health",
-         {},
-         {},
-         "the checks of `softib health`",
-         answer_by(this, &Api::health)},
+        get("/api/v1/fabric", answer_by(this, &Api::fabric),
+            "name, for a simulation `virtual_step_ns` (its time between two readings) and "
+            "`virtual_time_ns`, `number` of the last reading, `revision` of the inventory, "
+            "`trouble` (why the fabric cannot be read, or empty), counts of nodes, ports and "
+            "alarms"),
+        get("/api/v1/snapshot", answer_by(this, &Api::snapshot),
+            "all nodes and ports in columns: `nodes.{guid,name,kind,lid,tier}`, "
+            "`ports.{node,number,peer,mbps,speed,state,load,wait,errors}`. `peer` is a port's "
+            "index or -1, `load` and `wait` are per mille, `load` of what the port sends, `state` "
+            "is PortInfo's"),
+        get("/api/v1/stream", answer_by(this, &Api::stream), "server-sent events, below",
+            {{"since", kNumber, "the last message seen; the header `Last-Event-ID` comes first"}}),
+        get("/api/v1/events", answer_by(this, &Api::events), "events that changed since then",
+            {{"since", kNumber, "a revision"}}),
+        get("/api/v1/alarms", answer_by(this, &Api::alarms), "what is wrong now"),
+        get("/api/v1/health", answer_by(this, &Api::health), "the checks of `softib health`"),
     };
 }
 
 std::vector<Route> Api::port_routes() {
     using enum ValueKind;
     return {
-        {"GET",
-         "/api/v1/ports/{port...}/history",
-         {{"counter", kText, "a counter of a port, `xmit_words` if not given"},
-          {"ring", kNumber, "0 (1 s), 1 (10 s) or 2 (5 min)"},
-          {"from", kNumber, "seconds since 1970"},
-          {"to", kNumber, "seconds since 1970"}},
-         {},
-         "`points` of `[time, mean, min, max]` per second. `seen` lists the slots that were "
-         "sampled: such a slot without a point had no growth",
-         answer_by(this, &Api::port_history)},
-        {"GET",
-         "/api/v1/ports/{port...}",
-         {{"time", kNumber, "seconds since 1970: the port as it was then, by the history"}},
-         {},
-         "one port (`leaf0:3`, `h0/mlx5_0:1`, or UFM's `GUID_N`): state, rates, all counters. "
-         "With `time`, `counters` are those that the history keeps, as growth per second",
-         answer_by(this, &Api::port)},
-        {"GET",
-         "/api/v1/slots",
-         {},
-         {},
-         "for each ring of the history `slot_s` and `times`, the slots that were sampled",
-         answer_by(this, &Api::slots)},
-        {"GET",
-         "/api/v1/moment",
-         {{"time", kNumber, "seconds since 1970", true}},
-         {},
-         "`ports.{state,load,wait,errors}` of all ports as they were then, by the finest ring "
-         "that still has it; the order is the snapshot's. A port that was not active in a part of "
-         "the slot is Down",
-         answer_by(this, &Api::moment)},
+        get("/api/v1/ports/{port...}/history", answer_by(this, &Api::port_history),
+            "`points` of `[time, mean, min, max]` per second. `seen` lists the slots that were "
+            "sampled: such a slot without a point had no growth",
+            {{"counter", kText, "a counter of a port, `xmit_words` if not given"},
+             {"ring", kNumber, "0 (1 s), 1 (10 s) or 2 (5 min)"},
+             {"from", kNumber, "seconds since 1970"},
+             {"to", kNumber, "seconds since 1970"}}),
+        get("/api/v1/ports/{port...}", answer_by(this, &Api::port),
+            "one port (`leaf0:3`, `h0/mlx5_0:1`, or UFM's `GUID_N`): state, rates, all counters. "
+            "With `time`, `counters` are those that the history keeps, as growth per second",
+            {{"time", kNumber, "seconds since 1970: the port as it was then, by the history"}}),
+        get("/api/v1/slots", answer_by(this, &Api::slots),
+            "for each ring of the history `slot_s` and `times`, the slots that were sampled"),
+        get("/api/v1/moment", answer_by(this, &Api::moment),
+            "`ports.{state,load,wait,errors}` of all ports as they were then, by the finest ring "
+            "that still has it; the order is the snapshot's. A port that was not active in a part "
+            "of the slot is Down",
+            {{"time", kNumber, "seconds since 1970", true}}),
     };
 }
 
 std::vector<Route> Api::control_routes() {
     using enum ValueKind;
     return {
-        {"POST",
-         "/api/v1/links/{port...}",
-         {},
-         {{"up", kFlag, "", true}},
-         "pulls a cable, or puts it back",
-         answer_by(this, &Api::set_link)},
-        {"POST",
-         "/api/v1/switches/{switch...}",
-         {},
-         {{"on", kFlag, "", true}},
-         "turns a switch off, or on again",
-         answer_by(this, &Api::set_switch)},
-        {"POST",
-         "/api/v1/routes/{switch...}",
-         {},
-         {{"lid", kNumber, "", true}, {"port", kAny, "a number; null drops packets", true}},
-         "writes an entry of a forwarding table. The subnet manager's next sweep may overwrite it",
-         answer_by(this, &Api::set_route)},
-        {"POST",
-         "/api/v1/captures",
-         {},
-         {{"ports", kTexts, "without them, what all HCAs send"},
-          {"packets", kNumber, "at most 100,000"}},
-         "starts `softib capture` (packet path only)",
-         answer_by(this, &Api::start_capture)},
-        {"GET", "/api/v1/captures", {}, {}, "the captures", answer_by(this, &Api::list_captures)},
-        {"GET",
-         "/api/v1/captures/{id}",
-         {},
-         {},
-         "the file of a capture",
-         answer_by(this, &Api::capture_file)},
-        {"DELETE",
-         "/api/v1/captures/{id}",
-         {},
-         {},
-         "ends a capture",
-         answer_by(this, &Api::stop_capture)},
+        post("/api/v1/links/{port...}", answer_by(this, &Api::set_link),
+             "pulls a cable, or puts it back", {{"up", kFlag, "", true}}),
+        post("/api/v1/switches/{switch...}", answer_by(this, &Api::set_switch),
+             "turns a switch off, or on again", {{"on", kFlag, "", true}}),
+        post("/api/v1/routes/{switch...}", answer_by(this, &Api::set_route),
+             "writes an entry of a forwarding table. The subnet manager's next sweep may overwrite "
+             "it",
+             {{"lid", kNumber, "", true}, {"port", kAny, "a number; null drops packets", true}}),
+        post("/api/v1/captures", answer_by(this, &Api::start_capture),
+             "starts `softib capture` (packet path only)",
+             {{"ports", kTexts, "without them, what all HCAs send"},
+              {"packets", kNumber, "at most 100,000"}}),
+        get("/api/v1/captures", answer_by(this, &Api::list_captures), "the captures"),
+        get("/api/v1/captures/{id}", answer_by(this, &Api::capture_file), "the file of a capture"),
+        remove("/api/v1/captures/{id}", answer_by(this, &Api::stop_capture), "ends a capture"),
     };
 }
 
@@ -206,19 +150,14 @@ std::vector<Route> Api::telemetry_routes() {
     const Handler answer_metrics = answer_by(this, &Api::metrics);
     const Handler answer_csv = answer_by(this, &Api::csv);
     return {
-        {"GET", "/metrics", metrics, {}, "all ports, for Prometheus", answer_metrics},
-        {"GET", "/labels/metrics", metrics, {}, kSameAnswer, answer_metrics},
-        {"GET", "/labels/enterprise", metrics, {}, kSameAnswer, answer_metrics},
-        {"GET",
-         "/csv/{set}",
-         csv,
-         {},
-         "a line per port; sets of columns are `metrics` and "
-         "`minimal`",
-         answer_csv},
-        {"GET", "/csv/cset/{set}", csv, {}, kSameAnswer, answer_csv},
-        {"GET", "/csv/xcset/{set}", csv, {}, kSameAnswer, answer_csv},
-        {"GET", "/labels/csv/{set}", csv, {}, kSameAnswer, answer_csv},
+        get("/metrics", answer_metrics, "all ports, for Prometheus", metrics),
+        get("/labels/metrics", answer_metrics, kSameAnswer, metrics),
+        get("/labels/enterprise", answer_metrics, kSameAnswer, metrics),
+        get("/csv/{set}", answer_csv,
+            "a line per port; sets of columns are `metrics` and `minimal`", csv),
+        get("/csv/cset/{set}", answer_csv, kSameAnswer, csv),
+        get("/csv/xcset/{set}", answer_csv, kSameAnswer, csv),
+        get("/labels/csv/{set}", answer_csv, kSameAnswer, csv),
     };
 }
 

@@ -198,46 +198,23 @@ Handler Explore::with_fabric(Answer answer) const {
 std::vector<Route> Explore::routes() const {
     using enum ValueKind;
     return {
-        {"GET",
-         "/api/v1/path",
-         {{"from", kText, "a node", true}, {"to", kText, "a node", true}},
-         {},
-         "`hops` of `{node, in, out}` by the forwarding tables, and `trouble`: why the path ends "
-         "before its destination. A host means its first HCA",
-         with_fabric(path_response)},
-        {"GET",
-         "/api/v1/trees",
-         {},
-         {},
-         "multicast groups and SHARP jobs, each with the `ports` of its tree; for a job also its "
-         "`root` and `members`: `rank`, `hca` and the `port` of its switch",
-         with_fabric(trees_response)},
-        {"GET",
-         "/api/v1/pkeys",
-         {},
-         {},
-         "P_Keys with their members as the HCAs' ports hold them",
-         with_fabric(pkeys_response)},
-        {"GET",
-         "/api/v1/jobs",
-         {},
-         {},
-         "programs on hosts, and SHARP jobs",
-         with_fabric(jobs_response)},
-        {"GET",
-         "/api/v1/routes/{switch...}",
-         {},
-         {},
-         "its forwarding table, rows of `[LID, node, port]`; port null: packets are dropped",
-         with_fabric(routes_response)},
-        {"GET",
-         "/api/v1/whatif",
-         {{"down", kText, "cables and switches: `leaf0:3,spine1`", true}},
-         {},
-         "the routes that the subnet manager's routing engine computes without these: entries "
-         "that change, pairs of hosts that reach each other before and after, ports with `[name, "
-         "routes before, after]`. Nothing is changed",
-         with_fabric(what_if_response)},
+        get("/api/v1/path", with_fabric(path_response),
+            "`hops` of `{node, in, out}` by the forwarding tables, and `trouble`: why the path "
+            "ends before its destination. A host means its first HCA",
+            {{"from", kText, "a node", true}, {"to", kText, "a node", true}}),
+        get("/api/v1/trees", with_fabric(trees_response),
+            "multicast groups and SHARP jobs, each with the `ports` of its tree; for a job also "
+            "its `root` and `members`: `rank`, `hca` and the `port` of its switch"),
+        get("/api/v1/pkeys", with_fabric(pkeys_response),
+            "P_Keys with their members as the HCAs' ports hold them"),
+        get("/api/v1/jobs", with_fabric(jobs_response), "programs on hosts, and SHARP jobs"),
+        get("/api/v1/routes/{switch...}", with_fabric(routes_response),
+            "its forwarding table, rows of `[LID, node, port]`; port null: packets are dropped"),
+        get("/api/v1/whatif", with_fabric(what_if_response),
+            "the routes that the subnet manager's routing engine computes without these: entries "
+            "that change, pairs of hosts that reach each other before and after, ports with "
+            "`[name, routes before, after]`. Nothing is changed",
+            {{"down", kText, "cables and switches: `leaf0:3,spine1`", true}}),
     };
 }
 

@@ -47,8 +47,8 @@ Response page_file(const Call& call) {
 }  // namespace
 
 std::vector<Route> page_routes() {
-    return {{"GET", "/", {}, {}, "the [web page](guide/page.md)", page_file},
-            {"GET", "/page/{file...}", {}, {}, "a file of the page", page_file}};
+    return {get("/", page_file, "the [web page](guide/page.md)"),
+            get("/page/{file...}", page_file, "a file of the page")};
 }
 
 }  // namespace softib::server

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/http.h"
@@ -65,12 +66,29 @@ struct Route {
     /// "/api/v1/ports/{port...}/history": a part in braces is any name; with "..." it may have
     /// slashes.
     std::string_view path;
-    std::vector<Parameter> query;
-    std::vector<Parameter> fields;
-    std::string_view answer;  ///< For docs/api.md.
     Handler handler;
+    std::string_view answer;  ///< For docs/api.md.
+    std::vector<Parameter> query = {};
+    std::vector<Parameter> fields = {};
     bool takes_file = false;  ///< Whether the body is a file instead of JSON.
 };
+
+// The rows of a table.
+inline Route get(std::string_view path, Handler handler, std::string_view answer,
+                 std::vector<Parameter> query = {}) {
+    return {"GET", path, std::move(handler), answer, std::move(query)};
+}
+inline Route post(std::string_view path, Handler handler, std::string_view answer,
+                  std::vector<Parameter> fields = {}, std::vector<Parameter> query = {}) {
+    return {"POST", path, std::move(handler), answer, std::move(query), std::move(fields)};
+}
+inline Route put(std::string_view path, Handler handler, std::string_view answer,
+                 std::vector<Parameter> fields = {}) {
+    return {"PUT", path, std::move(handler), answer, {}, std::move(fields)};
+}
+inline Route remove(std::string_view path, Handler handler, std::string_view answer) {
+    return {"DELETE", path, std::move(handler), answer};
+}
 
 /// The answer of a row that takes and answers the same as the row before it.
 inline constexpr std::string_view kSameAnswer = "the same";

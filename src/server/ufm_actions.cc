@@ -58,33 +58,23 @@ std::span<const Ufm::Action> Ufm::all_actions() {
 std::vector<Route> Ufm::action_routes() {
     using enum ValueKind;
     return {
-        {"POST",
-         "/actions/remove_guids_from_pkey",
-         {},
-         {{"pkey", kText, "", true}, {"guids", kTexts, "", true}},
-         "takes GUIDs out of a partition",
-         answer_by(this, &Ufm::remove_guids_from)},
-        {"POST",
-         "/actions/fabric_discovery_refresh",
-         {},
-         {},
-         "a sweep of the subnet manager",
-         answer_by(this, &Ufm::resweep)},
-        {"POST",
-         "/actions",
-         {},
-         {{"action", kText,
-           "`fabric_discovery`: a sweep; `mark_device_unhealthy`, `mark_device_healthy`: all ports "
-           "of devices are isolated, or come back; `enable`, `disable`, `reset` (also `port_…`): "
-           "of ports",
-           true},
-          {"object_ids", kTexts, "GUIDs of devices, or ports as `GUID_N`"},
-          {"object_type", kText, "`System` or `Port`, as the action needs"},
-          {"identifier", kText, "", false, {"id"}},
-          {"description", kText, "the summary of the job"},
-          {"params", kAny, "of `mark_device_…`: `action` and `device_policy`, as UFM's"}},
-         "202, and in `Location` the job, which is done; a sweep is 200",
-         answer_by(this, &Ufm::act)},
+        post("/actions/remove_guids_from_pkey", answer_by(this, &Ufm::remove_guids_from),
+             "takes GUIDs out of a partition",
+             {{"pkey", kText, "", true}, {"guids", kTexts, "", true}}),
+        post("/actions/fabric_discovery_refresh", answer_by(this, &Ufm::resweep),
+             "a sweep of the subnet manager"),
+        post("/actions", answer_by(this, &Ufm::act),
+             "202, and in `Location` the job, which is done; a sweep is 200",
+             {{"action", kText,
+               "`fabric_discovery`: a sweep; `mark_device_unhealthy`, `mark_device_healthy`: all "
+               "ports of devices are isolated, or come back; `enable`, `disable`, `reset` (also "
+               "`port_…`): of ports",
+               true},
+              {"object_ids", kTexts, "GUIDs of devices, or ports as `GUID_N`"},
+              {"object_type", kText, "`System` or `Port`, as the action needs"},
+              {"identifier", kText, "", false, {"id"}},
+              {"description", kText, "the summary of the job"},
+              {"params", kAny, "of `mark_device_…`: `action` and `device_policy`, as UFM's"}}),
     };
 }
 

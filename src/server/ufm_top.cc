@@ -115,16 +115,12 @@ Json by_alarms(const Inventory& inventory, const std::vector<telemetry::Event>& 
 
 Route Ufm::top_route() {
     using enum ValueKind;
-    return {
-        "GET",
-        "/monitoring/aggr_topx",
-        {{"object", kText, "all if not given", false, {"servers", "switches"}},
-         {"attr", kText, "", false, {"bw", "cong", "alarms"}},
-         {"members", kNumber, "1 to 1000; 5 if not given"}},
-        {},
-        "devices and ports with most bytes per second, longest waiting (part of the time), most "
-        "alarms",
-        answer_by(this, &Ufm::top)};
+    return get("/monitoring/aggr_topx", answer_by(this, &Ufm::top),
+               "devices and ports with most bytes per second, longest waiting (part of the time), "
+               "most alarms",
+               {{"object", kText, "all if not given", false, {"servers", "switches"}},
+                {"attr", kText, "", false, {"bw", "cong", "alarms"}},
+                {"members", kNumber, "1 to 1000; 5 if not given"}});
 }
 
 Response Ufm::top(const Call& call) const {
