@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "net/engine/faults.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "core/base/test_effort.h"
 #include "net/tests/test_fabrics.h"
+#include "net/tests/test_faults.h"
 
 namespace softib::net {
 namespace {

@@ -8,8 +8,8 @@
 #include <array>
 
 #include "core/base/test_effort.h"
-#include "net/engine/faults.h"
 #include "net/tests/test_attack.h"
+#include "net/tests/test_faults.h"
 
 namespace softib::net {
 namespace {

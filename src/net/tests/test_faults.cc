@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "net/engine/faults.h"
+#include "net/tests/test_faults.h"
 
 #include <fmt/format.h>
 
