@@ -2,7 +2,6 @@
 #include "core/hca/qp_state.h"
 
 #include <array>
-#include <bit>
 #include <cstddef>
 
 namespace softib::hca {
@@ -177,35 +176,6 @@ TransitionResult check_transition(QpType type, QpState from, QpState to, std::ui
 const char* to_string(QpState state) {
     constexpr std::array kNames{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
     return index_of(state) < kNames.size() ? kNames[index_of(state)] : "?";
-}
-
-const char* attribute_name(std::uint32_t attribute_bit) {
-    constexpr std::array kNames{"IBV_QP_STATE",
-                                "IBV_QP_CUR_STATE",
-                                "IBV_QP_EN_SQD_ASYNC_NOTIFY",
-                                "IBV_QP_ACCESS_FLAGS",
-                                "IBV_QP_PKEY_INDEX",
-                                "IBV_QP_PORT",
-                                "IBV_QP_QKEY",
-                                "IBV_QP_AV",
-                                "IBV_QP_PATH_MTU",
-                                "IBV_QP_TIMEOUT",
-                                "IBV_QP_RETRY_CNT",
-                                "IBV_QP_RNR_RETRY",
-                                "IBV_QP_RQ_PSN",
-                                "IBV_QP_MAX_QP_RD_ATOMIC",
-                                "IBV_QP_ALT_PATH",
-                                "IBV_QP_MIN_RNR_TIMER",
-                                "IBV_QP_SQ_PSN",
-                                "IBV_QP_MAX_DEST_RD_ATOMIC",
-                                "IBV_QP_PATH_MIG_STATE",
-                                "IBV_QP_CAP",
-                                "IBV_QP_DEST_QPN"};
-    if (attribute_bit == kRateLimit) {
-        return "IBV_QP_RATE_LIMIT";
-    }
-    const auto bit = static_cast<std::size_t>(std::countr_zero(attribute_bit));
-    return std::has_single_bit(attribute_bit) && bit < kNames.size() ? kNames[bit] : "?";
 }
 
 }  // namespace softib::hca

@@ -83,7 +83,6 @@ std::optional<TransitionRule> transition_rule(QpType type, QpState from, QpState
 /// without qp_attr::kState does not change the state: the caller passes `from` as `to`.
 TransitionResult check_transition(QpType type, QpState from, QpState to, std::uint32_t mask);
 
-const char* to_string(QpState state);                     ///< Returns "RTS", for example.
-const char* attribute_name(std::uint32_t attribute_bit);  ///< Returns "IBV_QP_AV"; "?" if unknown.
+const char* to_string(QpState state);  ///< Returns "RTS", for example.
 
 }  // namespace softib::hca

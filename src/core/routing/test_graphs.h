@@ -15,6 +15,7 @@
 #include "core/base/test_effort.h"
 #include "core/routing/engine.h"
 #include "core/routing/graph.h"
+#include "core/routing/permutations.h"
 #include "core/routing/tables.h"
 #include "core/routing/verifier.h"
 #include "core/topo/graph.h"
@@ -42,6 +43,14 @@ inline Graph graph_from(const topo::Fabric& fabric, std::uint8_t lmc = 0) {
 
 inline Graph make_graph(const topo::Spec& spec, std::uint8_t lmc = 0) {
     return graph_from(make_fabric(spec), lmc);
+}
+
+/// Returns the flows on the busiest link if every host sends to the host `shift` places further on,
+/// in host order.
+inline std::uint32_t shift_contention(const Graph& graph, const Tables& tables,
+                                      std::uint32_t shift) {
+    const PortMap ports(graph);
+    return Permutations(graph, tables, ports).shift(shift);
 }
 
 /// A fat tree of 32 leaves with 16 hosts each under 16 spines.

@@ -221,11 +221,6 @@ Report verify(const Graph& graph, const Tables& tables, const VerifyOptions& opt
     return report;
 }
 
-std::uint32_t shift_contention(const Graph& graph, const Tables& tables, std::uint32_t shift) {
-    const PortMap ports(graph);
-    return Permutations(graph, tables, ports).shift(shift);
-}
-
 std::string summary(const Tables& tables, const Report& report) {
     std::string text = tables.engine + ": ";
     text += report.reach.lost == 0

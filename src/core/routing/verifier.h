@@ -101,8 +101,4 @@ std::string summary(const Tables& tables, const Report& report);
 /// Returns the report as text, with one fact per line.
 std::vector<std::string> render(const Graph& graph, const Report& report);
 
-/// Returns the flows on the busiest link if every host sends to the host `shift` places further on,
-/// in host order. verify() tries many shifts; tests of engines ask for single ones.
-std::uint32_t shift_contention(const Graph& graph, const Tables& tables, std::uint32_t shift);
-
 }  // namespace softib::routing
