@@ -31,4 +31,19 @@ void put_device(Device* device);
 /// Returns the device's XRC domain; nullptr, with errno set, if it cannot be opened.
 ibv_xrcd* xrcd_of(Device& device);
 
+/// Posts a receive of one piece of memory. Returns 0 or an errno value.
+inline int post_one_receive(ibv_qp* qp, std::uint64_t wr_id, std::uint8_t* at, std::uint32_t bytes,
+                            const ibv_mr& mr) {
+    ibv_sge part{};
+    part.addr = reinterpret_cast<std::uintptr_t>(at);
+    part.length = bytes;
+    part.lkey = mr.lkey;
+    ibv_recv_wr request{};
+    request.wr_id = wr_id;
+    request.sg_list = &part;
+    request.num_sge = 1;
+    ibv_recv_wr* bad = nullptr;
+    return ibv_post_recv(qp, &request, &bad);
+}
+
 }  // namespace softib::abi::rdmacm

@@ -168,16 +168,8 @@ bool is_sending(const DatagramPort& port) {
 }
 
 bool post_datagram_receive(const DatagramPort& port, std::uint32_t slot) {
-    ibv_sge part{};
-    part.addr = reinterpret_cast<std::uintptr_t>(received_packet(port, slot));
-    part.length = kStride;
-    part.lkey = port.mr->lkey;
-    ibv_recv_wr request{};
-    request.wr_id = kDatagramReceive | slot;
-    request.sg_list = &part;
-    request.num_sge = 1;
-    ibv_recv_wr* bad = nullptr;
-    const int error = ibv_post_recv(port.id->qp, &request, &bad);
+    const int error = post_one_receive(port.id->qp, kDatagramReceive | slot,
+                                       received_packet(port, slot), kStride, *port.mr);
     if (error != 0) {
         errno = error;
     }

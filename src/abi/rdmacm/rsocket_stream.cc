@@ -31,16 +31,8 @@ std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
 }
 
 bool post_receive(const Rsocket& socket, std::uint32_t slot) {
-    ibv_sge part{};
-    part.addr = reinterpret_cast<std::uintptr_t>(receive_slot(socket, slot));
-    part.length = kSlotBytes;
-    part.lkey = socket.mr->lkey;
-    ibv_recv_wr request{};
-    request.wr_id = kReceiveTag | slot;
-    request.sg_list = &part;
-    request.num_sge = 1;
-    ibv_recv_wr* bad = nullptr;
-    return ibv_post_recv(socket.id->qp, &request, &bad) == 0;
+    return post_one_receive(socket.id->qp, kReceiveTag | slot, receive_slot(socket, slot),
+                            kSlotBytes, *socket.mr) == 0;
 }
 
 void fail_socket(Rsocket& socket, int error) {

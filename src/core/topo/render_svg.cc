@@ -83,16 +83,27 @@ Point between(Point a, Point b, double share) {
     return {a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share};
 }
 
-// ---- trees -------------------------------------------------------------------------------------
-
-class TreeLayout {
-  public:
-    TreeLayout(const Fabric& fabric, const Scene& scene, SvgCanvas& canvas)
+/// What all layouts have: the picture's parts, and the places of its boxes.
+struct SvgLayout {
+    SvgLayout(const Fabric& fabric, const Scene& scene, SvgCanvas& canvas)
         : fabric_(fabric),
           scene_(scene),
           canvas_(canvas),
           places_(scene.boxes.size()),
           box_width_(box_width(scene)) {}
+
+    const Fabric& fabric_;
+    const Scene& scene_;
+    SvgCanvas& canvas_;
+    std::vector<Point> places_;
+    double box_width_;
+};
+
+// ---- trees -------------------------------------------------------------------------------------
+
+class TreeLayout : SvgLayout {
+  public:
+    using SvgLayout::SvgLayout;
 
     void draw() {
         std::uint32_t level_max = 0;
@@ -194,24 +205,13 @@ class TreeLayout {
                 kChipWidth, kChipHeight, fabric_.node(box.hcas[i]).name, "", "");
         }
     }
-
-    const Fabric& fabric_;
-    const Scene& scene_;
-    SvgCanvas& canvas_;
-    std::vector<Point> places_;
-    double box_width_;
 };
 
 // ---- tori --------------------------------------------------------------------------------------
 
-class TorusLayout {
+class TorusLayout : SvgLayout {
   public:
-    TorusLayout(const Fabric& fabric, const Scene& scene, SvgCanvas& canvas)
-        : fabric_(fabric),
-          scene_(scene),
-          canvas_(canvas),
-          places_(scene.boxes.size()),
-          box_width_(box_width(scene)) {}
+    using SvgLayout::SvgLayout;
 
     void draw() {
         ring_ = scene_.extent.size() == 1;
@@ -291,20 +291,14 @@ class TorusLayout {
                       bundle.cables, hue);
     }
 
-    const Fabric& fabric_;
-    const Scene& scene_;
-    SvgCanvas& canvas_;
-    std::vector<Point> places_;
-    double box_width_;
     bool ring_ = false;
 };
 
 // ---- dragonflies -------------------------------------------------------------------------------
 
-class DragonflyLayout {
+class DragonflyLayout : SvgLayout {
   public:
-    DragonflyLayout(const Fabric& fabric, const Scene& scene, SvgCanvas& canvas)
-        : fabric_(fabric), scene_(scene), canvas_(canvas), places_(scene.boxes.size()) {}
+    using SvgLayout::SvgLayout;
 
     void draw() {
         const auto groups = static_cast<double>(scene_.extent[0]);
@@ -360,11 +354,6 @@ class DragonflyLayout {
             canvas_.caption({at.x, at.y + 15}, counted(box.hcas.size(), "HCA", "HCAs"));
         }
     }
-
-    const Fabric& fabric_;
-    const Scene& scene_;
-    SvgCanvas& canvas_;
-    std::vector<Point> places_;
 };
 
 }  // namespace
