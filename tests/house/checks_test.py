@@ -3,12 +3,15 @@
 """The checks of this folder find what they are meant to find."""
 import pathlib
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
 import check_commits
 import check_files
 import check_functions
+import check_layers
 import check_map
 import check_namespaces
 import check_order
@@ -47,6 +50,47 @@ class Functions(unittest.TestCase):
 
     def test_python(self):
         self.assertEqual(dict(check_functions.python_functions("def f():\n    pass\n")), {"f": 2})
+
+
+class Layers(unittest.TestCase):
+    def complaints(self, allowed, files, restricted=None):
+        with (tempfile.TemporaryDirectory() as folder,
+              mock.patch.object(check_layers, "ALLOWED", allowed),
+              mock.patch.object(check_layers, "RESTRICTED", restricted or {}),
+              mock.patch.object(check_layers, "SYSTEM", ["a", "b"])):
+            for name, target in files.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"#include {target}\n")
+            return check_layers.check(pathlib.Path(folder))
+
+    def test_an_include_needs_a_permission(self):
+        files = {"a/x.h": '"b/y.h"', "b/y.h": "<vector>"}
+        self.assertEqual(self.complaints({"a": ["b"], "b": []}, files), [])
+        self.assertEqual(self.complaints({"a": [], "b": []}, files),
+                         ["a/x.h:1: a must not include b (b/y.h)"])
+
+    def test_the_longest_folder_is_the_layer(self):
+        files = {"a/x.h": '"b/c/y.h"', "b/c/y.h": "<vector>"}
+        self.assertEqual(self.complaints({"a": ["b"], "b": [], "b/c": []}, files),
+                         ["a/x.h:1: a must not include b/c (b/c/y.h)",
+                          "a may include b, but does not: take that away"])
+
+    def test_cycles(self):
+        files = {"a/x.h": '"b/y.h"', "b/y.h": '"a/x.h"'}
+        self.assertEqual(self.complaints({"a": ["b"], "b": ["a"]}, files),
+                         ["layers in a cycle: a > b > a"])
+
+    def test_permissions_that_nothing_needs(self):
+        allowed = {"a": [], "b": [], "c": []}
+        restricted = {"^zlib": ["b", "c"], "^thread$": ["a", "b"], "^poll": ["a", "b"]}
+        self.assertEqual(
+            self.complaints(allowed, {"a/x.h": "<thread>", "b/y.cc": "<zlib.h>"}, restricted),
+            ["b may include <^poll>, but does not: take that away",
+             "b may include <^thread$>, but does not: take that away",
+             "c may include <^zlib>, but does not: take that away"])
+        self.assertEqual(self.complaints(allowed, {"c/x.h": "<poll.h>"}, {"^poll": []}),
+                         ["c/x.h:1: <poll.h> belongs in  only"])
 
 
 class Order(unittest.TestCase):
