@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Congestion control of message hosts: its state is a flow's, not a message's.
 #include <algorithm>
+#include <memory>
 
 #include "net/sim/test_simulation.h"
 
@@ -148,6 +149,35 @@ TEST(MessageCongestion, SwiftSlowsAVictimsNeighboursDown) {
     const TimePs swift = pass(on_ethernet("swift"), 1 << 20);
     EXPECT_LT(4 * swift, pass(on_ethernet("off"), 1 << 20));
     EXPECT_LT(swift, pass(on_ethernet("dcqcn"), 1 << 20));
+}
+
+/// An algorithm that always has a window of one packet.
+class OnePacket final : public link::Controller {
+  public:
+    double window() const override { return 1; }
+    TimePs delay(std::uint32_t, TimePs, TimePs) override { return 0; }
+};
+
+// The row names all that an algorithm needs: its controller, and nothing else, makes it work.
+TEST(MessageCongestion, ARowAloneMakesAnAlgorithm) {
+    const link::CongestionAlgorithm row{
+        .name = "one-packet",
+        .title = "one packet",
+        .from_first_packet = true,
+        .ack_every = 1,
+        .make = [](const link::CongestionRules&, const link::FlowFacts&)
+            -> std::unique_ptr<link::Controller> { return std::make_unique<OnePacket>(); }};
+    SimulationOptions options = on_ethernet("off");
+    const auto took = [&](const link::CongestionAlgorithm* algorithm) {
+        options.roce->hosts.algorithm = algorithm;
+        TestSimulation pair(single_switch(2), options);
+        pair.send({.from = 0, .to = 1, .bytes = kMiB});
+        pair.run();
+        return pair.outcome(0).delivered_at;
+    };
+    const TimePs freely = took(nullptr);
+    EXPECT_GT(took(&row), 3 * freely) << "each packet waits for the ACK of the one before";
+    EXPECT_LT(took(&row), 100 * freely);
 }
 
 }  // namespace
