@@ -8,8 +8,8 @@ from . import _toml
 from ._native import answer, ask
 
 
-# Options that name a file which the command writes; all other questions about training are answered
-# in this process.
+# Options that name a file which the command writes; the command alone answers those questions. All
+# others are answered in this process.
 WRITES = ("html", "trace", "export")
 
 
@@ -52,41 +52,42 @@ def column(rows, name):
     return numpy.array([row[name] for row in rows])
 
 
+def _answer(what, options):
+    if any(options.get(name) for name in WRITES):
+        words = [str(options.pop("what"))] if what == "compare" else []
+        return _wrap(ask("plan", what, *words, **options))
+    said = {"ask": what, **options}
+    return _wrap(answer(_toml.document(said, {}, {})))
+
+
 def presets():
     """Returns the built-in clusters and GPUs."""
-    return _wrap(ask("plan", "presets"))
+    return _answer("presets", {})
 
 
 def models():
-    return _wrap(ask("plan", "models"))
+    return _answer("models", {})
 
 
 def show(cluster, **options):
     """Returns what a cluster is made of: switches, cables, LIDs, power, cost."""
-    return _wrap(ask("plan", "show", cluster, **options))
+    return _answer("show", {"cluster": str(cluster), **options})
 
 
 def collective(cluster, op="all-reduce", **options):
     """Returns the times of a collective operation over sizes and algorithms."""
-    return _wrap(ask("plan", "collective", cluster=cluster, op=op, **options))
+    return _answer("collective", {"cluster": str(cluster), "op": op, **options})
 
 
 def compare(what, cluster, **options):
-    return _wrap(ask("plan", "compare", what, cluster=cluster, **options))
-
-
-def _about_training(what, model, cluster, options):
-    if any(options.get(name) for name in WRITES):
-        return _wrap(ask("plan", what, model=model, cluster=cluster, **options))
-    keys = {"ask": what, "model": str(model), "cluster": str(cluster), **options}
-    return _wrap(answer(_toml.document(keys, {}, {})))
+    return _answer("compare", {"what": what, "cluster": str(cluster), **options})
 
 
 def train(model, cluster, **options):
     """Returns a training step: time, MFU, memory, and which part waits for which."""
-    return _about_training("train", model, cluster, options)
+    return _answer("train", {"model": str(model), "cluster": str(cluster), **options})
 
 
 def search(model, cluster, **options):
     """Returns the quickest mappings of a model onto a cluster."""
-    return _about_training("search", model, cluster, options)
+    return _answer("search", {"model": str(model), "cluster": str(cluster), **options})

@@ -7,6 +7,10 @@
 #include <iterator>
 #include <vector>
 
+#include "answer/cluster.h"
+#include "answer/collective.h"
+#include "answer/comparison.h"
+#include "answer/plan_keys.h"
 #include "answer/train.h"
 #include "core/base/nearest.h"
 #include "spec/train/question.h"
@@ -17,23 +21,85 @@ namespace {
 
 using Answer = std::expected<std::string, std::string>;
 
-Answer answer_train(const spec::TrainQuestion& question) {
-    const auto timed = time_step(question);
+/// A text that asks something.
+struct QuestionText {
+    std::string_view text;
+    std::string file;  ///< What errors call the text.
+    std::string folder;
+};
+
+Answer answer_train(const QuestionText& asked) {
+    const auto question =
+        spec::parse_question(asked.text, spec::TrainAsk::kTrain, asked.file, asked.folder);
+    if (!question) {
+        return std::unexpected(question.error());
+    }
+    const auto timed = time_step(*question);
     return timed ? Answer(to_json(timed->report)) : std::unexpected(timed.error());
 }
 
-Answer answer_search(const spec::TrainQuestion& question) {
-    const auto found = search(question);
+Answer answer_search(const QuestionText& asked) {
+    const auto question =
+        spec::parse_question(asked.text, spec::TrainAsk::kSearch, asked.file, asked.folder);
+    if (!question) {
+        return std::unexpected(question.error());
+    }
+    const auto found = search(*question);
     return found ? Answer(to_json(*found)) : std::unexpected(found.error());
+}
+
+/// Answers what has no keys.
+template <std::string (*kJson)()>
+Answer answer_list(const QuestionText& asked) {
+    const auto said = spec::said_keys(asked.text, asked.file);
+    if (!said || !said->empty()) {
+        return std::unexpected(!said
+                                   ? said.error()
+                                   : fmt::format("{}: this question takes no keys; leave '{}' out",
+                                                 said->front().place, said->front().name));
+    }
+    return kJson();
+}
+
+/// Reads a question, and has it answered.
+template <typename Question, auto kAnswer>
+Answer answer_keys(const QuestionText& asked) {
+    const auto said = spec::said_keys(asked.text, asked.file);
+    if (!said) {
+        return std::unexpected(said.error());
+    }
+    Question question;
+    if (const Read read = read_keys(*said, asked.folder, question); !read) {
+        return std::unexpected(read.error());
+    }
+    const auto answer = kAnswer(question);
+    return answer ? Answer(to_json(*answer)) : std::unexpected(answer.error().text);
+}
+
+std::expected<CollectiveReport, Refusal> collective(const CollectiveQuestion& question) {
+    if (question.cluster.empty()) {
+        return std::unexpected(Refusal{"say which cluster: cluster = \"NAME\""});
+    }
+    auto timed = time_collective(question);
+    return timed ? std::expected<CollectiveReport, Refusal>(std::move(timed->report))
+                 : std::unexpected(timed.error());
+}
+
+std::expected<plan::Comparison, Refusal> comparison(const CompareQuestion& question) {
+    return compare(question);
 }
 
 struct Kind {
     std::string_view name;
-    spec::TrainAsk ask;
-    Answer (*answer)(const spec::TrainQuestion&);
+    Answer (*answer)(const QuestionText&);
 };
-constexpr Kind kKinds[] = {{"train", spec::TrainAsk::kTrain, answer_train},
-                           {"search", spec::TrainAsk::kSearch, answer_search}};
+constexpr Kind kKinds[] = {{"train", answer_train},
+                           {"search", answer_search},
+                           {"models", answer_list<models_json>},
+                           {"presets", answer_list<presets_json>},
+                           {"show", answer_keys<ClusterQuestion, show>},
+                           {"collective", answer_keys<CollectiveQuestion, collective>},
+                           {"compare", answer_keys<CompareQuestion, comparison>}};
 
 }  // namespace
 
@@ -50,8 +116,7 @@ std::optional<Answer> ask(std::string_view text, const std::string& folder) {
         std::ranges::transform(kKinds, std::back_inserter(names), &Kind::name);
         return std::unexpected(fmt::format("{}: {}", file, unknown_name("ask", *wanted, names)));
     }
-    const auto question = spec::parse_question(text, kind->ask, file, folder);
-    return question ? kind->answer(*question) : std::unexpected(question.error());
+    return kind->answer({text, file, folder});
 }
 
 }  // namespace softib::answer

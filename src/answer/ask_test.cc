@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "answer/cluster.h"
+#include "answer/collective.h"
+#include "answer/comparison.h"
 #include "answer/train.h"
 
 namespace softib::answer {
@@ -19,6 +22,48 @@ TEST(Ask, AnswersAreThoseOfTheCommand) {
         .model = "llama3.1-8b", .cluster = "hgx-h200:2", .wish = {.tp = 2}};
     EXPECT_EQ(ask_for("train", "").value(), to_json(time_step(question)->report));
     EXPECT_TRUE(ask_for("search", "top = 2\n").value().contains("\"open\": 0"));
+}
+
+/// Returns the answer to a question that is not about training.
+std::expected<std::string, std::string> plan(const std::string& text) {
+    return ask(text, "").value();
+}
+
+TEST(Ask, ClustersCollectivesAndNetworksAreAnsweredToo) {
+    EXPECT_EQ(plan("ask = \"presets\"").value(), presets_json());
+    EXPECT_EQ(plan("ask = \"models\"").value(), models_json());
+    EXPECT_EQ(plan("ask = \"show\"\ncluster = \"hgx-h200:16\"\nnodes = 2\n").value(),
+              to_json(*show({.cluster = "hgx-h200:16", .nodes = 2})));
+    CollectiveQuestion question{
+        .cluster = "hgx-b200:4", .sizes = "1G,2G", .algorithms = "ring,tree"};
+    EXPECT_EQ(plan("ask = \"collective\"\ncluster = \"hgx-b200:4\"\nsizes = [\"1G\", \"2G\"]\n"
+                   "algorithms = [\"ring\", \"tree\"]\ncollnet = false\n")
+                  .value(),
+              to_json(time_collective(question)->report));
+    EXPECT_EQ(
+        plan("ask = \"compare\"\nwhat = \"sharp\"\ncluster = \"hgx-h200:4\"\nsize = \"8MB\"\n")
+            .value(),
+        to_json(*compare({.what = "sharp", .cluster = "hgx-h200:4", .size = "8MB"})));
+}
+
+TEST(Ask, EveryKeyIsReadAndAWrongOneIsRefusedByName) {
+    const std::string ring = "ask = \"collective\"\ncluster = \"hgx-b200:4\"\nsizes = 1000000\n";
+    const auto refused = [&](const std::string& more) { return plan(ring + more).error(); };
+    EXPECT_TRUE(refused("alogrithms = \"ring\"").contains("did you mean 'algorithms'?"));
+    EXPECT_TRUE(refused("alogrithms = \"ring\"").starts_with("a question given as text:4:1: "));
+    EXPECT_TRUE(refused("stack = \"nmpi\"").contains("'stack' must be one of nccl|mpi"));
+    EXPECT_TRUE(refused("nodes = 0").contains("'nodes' must be 1 to 1000000"));
+    EXPECT_TRUE(refused("collnet = 1").contains("'collnet' must be true or false"));
+    EXPECT_TRUE(refused("model = true").contains("'model' must be a text or a number"));
+    EXPECT_TRUE(refused("html = \"x.html\"").contains("for the command, which writes files"));
+    EXPECT_TRUE(refused("seed = 2").starts_with("--seed changes nothing here: it needs"));
+    EXPECT_TRUE(refused("seed = -2").contains("'seed' must be a whole number"));
+    EXPECT_TRUE(plan(ring + "order = \"random\"\nseed = 2").has_value());
+    EXPECT_TRUE(plan("ask = \"collective\"").error().contains("say which cluster"));
+    EXPECT_TRUE(
+        plan("ask = \"compare\"\nwhat = \"tests\"").error().contains("'what' must be one of"));
+    EXPECT_TRUE(plan("ask = \"show\"\ncluster = \"no-such\"").error().contains("unknown"));
+    EXPECT_TRUE(plan("ask = \"presets\"\nnodes = 2").error().contains("leave 'nodes' out"));
 }
 
 TEST(Ask, ThreadsDoNotChangeWhatASearchFinds) {

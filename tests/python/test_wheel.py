@@ -55,7 +55,12 @@ for wrong in (lambda: softib.Simulation(fabric, dict(traffic, shift=3)),
 with softib.live(softib.Fabric("single-switch", hosts=2)) as live:
     found["ports"] = live.exec("h1", "ibv_devinfo").count("PORT_ACTIVE")
     found["hosts"] = len(live.status()["hosts"])
-softib._native.subprocess = None  # Questions about training take no process.
+softib._native.subprocess = None  # Questions take no process.
+found["known"] = len(softib.plan.presets().clusters), len(softib.plan.models())
+found["shown"] = softib.plan.show("hgx-h200:16", nodes=2).gpus
+found["busbw"] = [each.busbw_gbs for each in softib.plan.collective(
+    "hgx-b200:4", sizes=["1G", "2G"], algorithms="ring", collnet=False).rows]
+found["networks"] = softib.plan.compare("sharp", "hgx-h200:4", size="8MB").data
 found["step_s"] = softib.plan.train("gpt3-175b", "superpod-h100", tp=8, pp=8,
                                     no_overlap_dp=False, zero=None).step_s
 best = softib.plan.search("llama3.1-8b", "hgx-h200:2", tp=2, top=1).best
@@ -128,6 +133,14 @@ class WheelTest(unittest.TestCase):
                                         "--cluster", "hgx-h200:2", "--tp", "2", "--top", "1",
                                         "--json"))
         self.assertEqual(found["searched"], searched["best"])
+        self.assertEqual(found["shown"], 16)
+        self.assertGreater(min(found["known"]), 8)
+        times = json.loads(self.call(command, "plan", "collective", "--cluster", "hgx-b200:4",
+                                     "--sizes", "1G,2G", "--algorithms", "ring", "--json"))
+        self.assertEqual(found["busbw"], [each["busbw_gbs"] for each in times["rows"]])
+        compared = json.loads(self.call(command, "plan", "compare", "sharp", "--cluster",
+                                        "hgx-h200:4", "--size", "8MB", "--json"))
+        self.assertEqual(found["networks"], compared)
 
     def test_the_example_runs(self):
         said = self.call(self.python, SOURCE / "examples" / "python" / "first_plan.py")

@@ -15,8 +15,6 @@
 namespace softib::app {
 namespace {
 
-constexpr int kNodesMost = 1'000'000;
-
 void add_cluster_operand(CLI::App& app, std::string& cluster) {
     app.add_option("cluster", cluster,
                    "a preset (softib plan presets), with a size as NAME:N, or a "
@@ -31,7 +29,7 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
         ->type_name("CLUSTER");
     app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")
         ->type_name("N")
-        ->check(CLI::Range(1, kNodesMost).description(""));
+        ->check(CLI::Range(1U, answer::kNodesMost).description(""));
 }
 
 /// Returns the names of the options that the command line gives.
@@ -50,7 +48,7 @@ void add_html(CLI::App& app, std::string& html) {
 }
 
 void add_model(CLI::App& app, std::string& model) {
-    only(app.add_option("--model", model, "how messages move (default: flow)"), "flow|packet");
+    only(app.add_option("--model", model, "how messages move (default: flow)"), answer::kModels);
 }
 
 Command add_presets(CLI::App& plan, PlanClusterOptions& options) {
@@ -60,53 +58,54 @@ Command add_presets(CLI::App& plan, PlanClusterOptions& options) {
 }
 
 Command add_show(CLI::App& plan, PlanClusterOptions& options) {
+    answer::ClusterQuestion& question = options.question;
     CLI::App* const sub = plan.add_subcommand(
         "show", "Show what a cluster is made of: switches, cables, LIDs, power, cost");
-    add_cluster_operand(*sub, options.cluster);
-    sub->add_option("--nodes", options.nodes, "take this many nodes of it")
+    add_cluster_operand(*sub, question.cluster);
+    sub->add_option("--nodes", question.nodes, "take this many nodes of it")
         ->type_name("N")
-        ->check(CLI::Range(1, kNodesMost).description(""));
-    sub->add_option("--prices", options.prices, "price ranges (TOML)")->type_name("FILE");
+        ->check(CLI::Range(1U, answer::kNodesMost).description(""));
+    sub->add_option("--prices", question.prices, "price ranges (TOML)")->type_name("FILE");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_plan_show(options); }};
 }
 
 Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
+    answer::CollectiveQuestion& question = options.question;
     CLI::App* const sub =
         plan.add_subcommand("collective", "Time a collective operation over sizes and algorithms");
-    add_cluster_flag(*sub, options.cluster, options.nodes);
-    only(sub->add_option("--op", options.op, "what is computed (default: all-reduce)"),
-         "all-reduce|all-gather|reduce-scatter|broadcast|all-to-all|send-recv");
-    sub->add_option("--sizes", options.sizes,
+    add_cluster_flag(*sub, question.cluster, question.nodes);
+    only(sub->add_option("--op", question.op, "what is computed (default: all-reduce)"),
+         answer::kOperations);
+    sub->add_option("--sizes", question.sizes,
                     "FROM:TO by powers of two, or SIZE,SIZE,... (default: 8:1G)")
         ->type_name("SIZES");
     std::string names;
     for (const plan::AlgorithmRow& row : plan::algorithm_rows()) {
         names += std::string(row.name) + ", ";
     }
-    sub->add_option("--algorithms,--algorithm", options.algorithms,
+    sub->add_option("--algorithms,--algorithm", question.algorithms,
                     "nccl (what NCCL would take), all, or of " + names +
                         "separated by commas "
                         "(default: nccl)")
         ->type_name("NAMES");
-    only(sub->add_option("--protocol", options.protocol, "of NCCL (default: as NCCL would)"),
-         "LL|LL128|Simple");
-    sub->add_flag("--collnet", options.collnet,
+    only(sub->add_option("--protocol", question.protocol, "of NCCL (default: as NCCL would)"),
+         answer::kProtocolNames);
+    sub->add_flag("--collnet", question.collnet,
                   "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
-    constexpr int kChannelsMost = 1024;
-    sub->add_option("--channels", options.channels, "between nodes (default: two for each NIC)")
+    sub->add_option("--channels", question.channels, "between nodes (default: two for each NIC)")
         ->type_name("N")
-        ->check(CLI::Range(1, kChannelsMost).description(""));
-    only(sub->add_option("--order", options.order, "of nodes (default: topology)"),
-         "topology|random");
-    sub->add_flag("--rails-crossed", options.rails_crossed,
+        ->check(CLI::Range(1U, answer::kChannelsMost).description(""));
+    only(sub->add_option("--order", question.order, "of nodes (default: topology)"),
+         answer::kOrders);
+    sub->add_flag("--rails-crossed", question.rails_crossed,
                   "messages arrive at the NIC of the next rail");
-    sub->add_option("--seed", options.seed, "of a random order (default: 1)")->type_name("N");
-    add_model(*sub, options.model);
-    only(sub->add_option("--stack", options.stack,
+    sub->add_option("--seed", question.seed, "of a random order (default: 1)")->type_name("N");
+    add_model(*sub, question.model);
+    only(sub->add_option("--stack", question.stack,
                          "NCCL on GPUs, or an MPI with one rank a node (default: nccl)"),
-         "nccl|mpi");
-    sub->add_option("--step-time", options.step_time,
+         answer::kStacks);
+    sub->add_option("--step-time", question.step_time,
                     "with --stack mpi: what a step costs the MPI beside a message (default: 0)")
         ->type_name("TIME");
     sub->add_option(
@@ -119,23 +118,23 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     add_json(*sub, options.json);
     add_html(*sub, options.html);
     return {sub, [sub, &options] {
-                options.given = given_options(*sub);
+                options.question.given = given_options(*sub);
                 return cmd_plan_collective(options);
             }};
 }
 
 Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
+    answer::CompareQuestion& question = options.question;
     CLI::App* const sub = plan.add_subcommand("compare", "Compare networks for one cluster");
-    only(sub->add_option("what", options.what, "what differs")->required(),
-         "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache");
-    add_cluster_flag(*sub, options.cluster, options.nodes);
-    sub->add_option("--size", options.size, "of the operation (default: 1GB)")->type_name("SIZE");
-    sub->add_option("--prices", options.prices, "price ranges (TOML)")->type_name("FILE");
-    add_model(*sub, options.model);
+    only(sub->add_option("what", question.what, "what differs")->required(), answer::kComparisons);
+    add_cluster_flag(*sub, question.cluster, question.nodes);
+    sub->add_option("--size", question.size, "of the operation (default: 1GB)")->type_name("SIZE");
+    sub->add_option("--prices", question.prices, "price ranges (TOML)")->type_name("FILE");
+    add_model(*sub, question.model);
     add_json(*sub, options.json);
     add_html(*sub, options.html);
     return {sub, [sub, &options] {
-                options.given = given_options(*sub);
+                options.question.given = given_options(*sub);
                 return cmd_plan_compare(options);
             }};
 }

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "answer/topology.h"
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
 #include "app/cli/text_file.h"
-#include "app/cli/topo_report.h"
 #include "app/fabric/fabric_dir.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
@@ -130,7 +130,7 @@ int cmd_topo(const TopoOptions& options) {
     if (options.report) {
         const auto report =
             topo::make_report(*fabric, {.hosts_per_rack = options.rack_hosts}, drawn->lmc);
-        return write_text("-", options.json ? report_json(*fabric, report)
+        return write_text("-", options.json ? answer::report_json(*fabric, report)
                                             : topo::render_report(*fabric, report));
     }
     if (options.json) {

@@ -29,35 +29,28 @@ std::string quoted(std::string_view key) {
     return fmt::format("'{}'", key);
 }
 
-/// Returns a name that is a file's, relative to the folder; a preset's name as it is.
-std::string in_folder(std::string name, const std::string& folder) {
-    const bool is_file = name.ends_with(".toml") || name.find('/') != std::string::npos;
-    return is_file ? (std::filesystem::path(folder) / name).string() : name;
-}
-
 /// Reads one key. A switch that is false is as one that was not said.
-Result take_key(TrainQuestion& question, const toml::key& name, const toml::node& node) {
-    const TrainKey* const key = find_key(name.str());
+Result take_key(TrainQuestion& question, const SaidKey& said) {
+    const TrainKey* const key = find_key(said.name);
     if (key == nullptr) {
         std::vector<std::string_view> names{"ask"};
         std::ranges::transform(train_keys(), std::back_inserter(names), &TrainKey::name);
-        return std::unexpected(unknown_name("key", name.str(), names));
+        return std::unexpected(unknown_name("key", said.name, names));
     }
     if (key->writes) {
         return std::unexpected(
             fmt::format("'{}' is for the command, which writes files: softib plan train --{} FILE",
                         key->name, key->name));
     }
-    const auto value = text_of(node);
-    if (!value || (key->operand.empty() && !node.is_boolean())) {
+    if (!said.value || (key->operand.empty() && !said.is_switch)) {
         return std::unexpected(
             fmt::format("'{}' must be {}", key->name,
                         key->operand.empty() ? "true or false" : "a text or a number"));
     }
-    if (key->operand.empty() && *value == "false") {
+    if (key->operand.empty() && *said.value == "false") {
         return {};
     }
-    if (const Result done = set_train_key(question, *key, *value); !done) {
+    if (const Result done = set_train_key(question, *key, *said.value); !done) {
         return std::unexpected(fmt::format("'{}' {}", key->name, done.error()));
     }
     return {};
@@ -113,6 +106,27 @@ Result check_question(const TrainQuestion& question, TrainAsk ask,
     return {};
 }
 
+std::string in_folder(std::string name, const std::string& folder) {
+    const bool is_file = name.ends_with(".toml") || name.find('/') != std::string::npos;
+    return is_file ? (std::filesystem::path(folder) / name).string() : name;
+}
+
+std::expected<std::vector<SaidKey>, std::string> said_keys(std::string_view text,
+                                                           const std::string& file) {
+    const auto table = parse_toml(text, file);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    std::vector<SaidKey> keys;
+    for (auto&& [name, node] : *table) {
+        if (name != "ask") {
+            keys.push_back({std::string(name.str()), text_of(node), node.is_boolean(),
+                            place(file, name.source())});
+        }
+    }
+    return keys;
+}
+
 std::optional<std::string> asked_for(std::string_view text, const std::string& file) {
     const auto table = parse_toml(text, file);
     const toml::node* const ask = table ? table->get("ask") : nullptr;
@@ -122,18 +136,14 @@ std::optional<std::string> asked_for(std::string_view text, const std::string& f
 std::expected<TrainQuestion, std::string> parse_question(std::string_view text, TrainAsk ask,
                                                          const std::string& file,
                                                          const std::string& folder) {
-    const auto table = parse_toml(text, file);
-    if (!table) {
-        return std::unexpected(table.error());
+    const auto said = said_keys(text, file);
+    if (!said) {
+        return std::unexpected(said.error());
     }
     TrainQuestion question;
-    for (auto&& [name, node] : *table) {
-        if (name == "ask") {
-            continue;
-        }
-        if (const Result taken = take_key(question, name, node); !taken) {
-            return std::unexpected(
-                fmt::format("{}: {}", place(file, name.source()), taken.error()));
+    for (const SaidKey& key : *said) {
+        if (const Result taken = take_key(question, key); !taken) {
+            return std::unexpected(fmt::format("{}: {}", key.place, taken.error()));
         }
     }
     for (const std::string* needed : {&question.model, &question.cluster}) {

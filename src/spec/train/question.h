@@ -77,6 +77,19 @@ Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::st
 Result check_question(const TrainQuestion& question, TrainAsk ask,
                       std::string (*shown)(std::string_view key));
 
+/// A key of a question as its text says it.
+struct SaidKey {
+    std::string name = {};
+    std::optional<std::string> value = {};  ///< As a flag has it; unset: no text can stand for it.
+    bool is_switch = false;                 ///< The value is true or false.
+    std::string place = {};                 ///< FILE:LINE:COLUMN
+};
+/// Returns the keys of a text in TOML but `ask`.
+std::expected<std::vector<SaidKey>, std::string> said_keys(std::string_view text,
+                                                           const std::string& file);
+/// Returns a name that is a file's, relative to the folder; a preset's name as it is.
+std::string in_folder(std::string name, const std::string& folder);
+
 /// Returns the value of the key `ask` of a text in TOML; std::nullopt if it has none, or is no
 /// TOML.
 std::optional<std::string> asked_for(std::string_view text, const std::string& file);

@@ -1,43 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `softib plan presets` and `softib plan show`.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <cmath>
+#include <string>
 
-#include "app/cli/json_text.h"
+#include "answer/cluster.h"
 #include "app/cli/plan/plan_commands.h"
-#include "app/cli/topo_report.h"
 #include "app/fabric/term.h"
 #include "core/topo/report.h"
-#include "core/topo/spec.h"
 #include "plan/cluster/presets.h"
 #include "plan/cluster/prices.h"
-#include "spec/cluster/cluster_file.h"
 
 namespace softib::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string size_text(const plan::Preset& preset) {
     return fmt::format("{} ({} by default, {} at most)", preset.unit, preset.size_default,
                        preset.size_max);
-}
-
-Json gpu_json(const plan::Gpu& gpu) {
-    Json peaks;
-    for (const plan::Precision precision : plan::kPrecisions) {
-        if (gpu.peak(precision) > 0) {
-            peaks[plan::to_string(precision)] = gpu.peak(precision) / 1e12;
-        }
-    }
-    return {{"name", gpu.name},
-            {"tflops", std::move(peaks)},
-            {"memory_bytes", gpu.memory_bytes},
-            {"memory_gbs", gpu.memory_bytes_per_s / 1e9},
-            {"power_w", gpu.power_w}};
 }
 
 std::string dollars(const plan::Range& range) {
@@ -51,10 +31,6 @@ std::string dollars(const plan::Range& range) {
 
 std::string kilowatts(const plan::Range& range) {
     return fmt::format("{:.1f} to {:.1f} kW", range.low / 1e3, range.high / 1e3);
-}
-
-Json range_json(const plan::Range& range) {
-    return Json::array({std::round(range.low), std::round(range.high)});
 }
 
 std::string cluster_text(const plan::Cluster& cluster) {
@@ -95,56 +71,11 @@ std::string bill_text(const plan::Bill& bill) {
     return text;
 }
 
-Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
-    Json lines = Json::array();
-    for (const plan::CostLine& line : bill.lines) {
-        lines.push_back({{"what", line.what},
-                         {"count", line.count},
-                         {"each_usd", range_json(line.each)},
-                         {"together_usd", range_json(line.together)}});
-    }
-    return {{"name", cluster.name},
-            {"title", cluster.title},
-            {"source", cluster.source},
-            {"nodes", cluster.nodes()},
-            {"gpus", cluster.gpus()},
-            {"gpus_per_node", cluster.gpus_per_node},
-            {"nics_per_node", cluster.nics_per_node()},
-            {"gpu", gpu_json(cluster.gpu)},
-            {"nvlink",
-             {{"domain_gpus", cluster.nvlink.domain_gpus},
-              {"gbs", cluster.nvlink.bytes_per_s / 1e9},
-              {"nvls", cluster.nvlink.nvls}}},
-            {"nic_gbs", cluster.nic_bytes_per_s() / 1e9},
-            {"link_layer", plan::to_string(cluster.fabric.link_layer)},
-            {"notes", plan::notes_of(cluster)},
-            {"cost",
-             {{"lines", std::move(lines)},
-              {"network_usd", range_json(bill.network_usd)},
-              {"nodes_usd", range_json(bill.nodes_usd)},
-              {"network_w", range_json(bill.network_w)},
-              {"nodes_w", range_json(bill.nodes_w)}}}};
-}
-
 }  // namespace
 
 int cmd_plan_presets(const PlanClusterOptions& options) {
     if (options.json) {
-        Json clusters = Json::array();
-        for (const plan::Preset& preset : plan::presets()) {
-            clusters.push_back({{"name", preset.name},
-                                {"unit", preset.unit},
-                                {"size_default", preset.size_default},
-                                {"size_max", preset.size_max},
-                                {"gpus", plan::find_preset(preset.name)->gpus()},
-                                {"title", preset.title},
-                                {"source", preset.source}});
-        }
-        Json gpus = Json::array();
-        for (const plan::Gpu& gpu : plan::gpus()) {
-            gpus.push_back(gpu_json(gpu));
-        }
-        fmt::print("{}", json_text({{"clusters", std::move(clusters)}, {"gpus", std::move(gpus)}}));
+        fmt::print("{}", answer::presets_json());
         return 0;
     }
     Table clusters({"PRESET", "GPUS", "SIZE IN", "WHAT"});
@@ -167,33 +98,16 @@ int cmd_plan_presets(const PlanClusterOptions& options) {
 }
 
 int cmd_plan_show(const PlanClusterOptions& options) {
-    auto cluster = spec::find_cluster(options.cluster);
-    if (!cluster) {
-        return fail(cluster.error());
+    const auto shown = answer::show(options.question);
+    if (!shown) {
+        return fail(shown.error().text);
     }
-    if (options.nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
-    }
-    const auto prices = options.prices.empty()
-                            ? std::expected<plan::Prices, std::string>(plan::default_prices())
-                            : spec::load_prices(options.prices);
-    if (!prices) {
-        return fail(prices.error());
-    }
-    const auto fabric = topo::generate(cluster->fabric.spec);
-    if (!fabric) {
-        return fail(fabric.error().message);
-    }
-    const topo::Report report = topo::make_report(*fabric);
-    const plan::Bill bill = plan::make_bill(*cluster, report, *prices);
     if (options.json) {
-        Json whole = cluster_json(*cluster, bill);
-        whole["fabric"] = Json::parse(report_json(*fabric, report));
-        fmt::print("{}", json_text(whole));
+        fmt::print("{}", answer::to_json(*shown));
         return 0;
     }
-    fmt::print("{}{}{}", cluster_text(*cluster), topo::render_report(*fabric, report),
-               bill_text(bill));
+    fmt::print("{}{}{}", cluster_text(shown->cluster),
+               topo::render_report(shown->fabric, shown->report), bill_text(shown->bill));
     return 0;
 }
 

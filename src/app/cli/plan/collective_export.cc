@@ -69,7 +69,7 @@ std::vector<std::uint32_t> gpus_of(const plan::CollectiveModel& model) {
 
 }  // namespace
 
-std::optional<std::string> why_no_export(const PlanCollectiveOptions& options) {
+std::optional<std::string> why_no_export(const answer::CollectiveQuestion& options) {
     if (options.stack != "nccl" || options.rails_crossed || options.channels != 0 ||
         !options.protocol.empty()) {
         return "--export has NCCL's own choice of channels, rails and protocol: leave out --stack, "

@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `softib plan compare`.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "answer/comparison.h"
 #include "app/cli/html_page.h"
-#include "app/cli/json_text.h"
-#include "app/cli/plan/idle_options.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/text_file.h"
 #include "app/fabric/term.h"
 #include "plan/compare/comparison.h"
-#include "plan/units.h"
-#include "spec/cluster/cluster_file.h"
 
 namespace softib::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr char kCompareCluster[] = "superpod-h100:2";
-/// Size of the KV cache of 128k tokens of Llama 3 70B, at 320 KiB a token.
-constexpr std::uint64_t kKvCacheBytes = 40ULL << 30;
 
 bool has_notes(const plan::Comparison& comparison) {
     return std::ranges::any_of(comparison.rows, [](const auto& row) { return !row.note.empty(); });
@@ -110,58 +100,20 @@ std::string comparison_html(const plan::Comparison& comparison) {
     return page + kPageFoot;
 }
 
-Json comparison_json(const plan::Comparison& comparison) {
-    Json rows = Json::array();
-    for (const plan::ComparisonRow& row : comparison.rows) {
-        Json values = Json::object();
-        for (std::size_t i = 0; i < row.values.size(); ++i) {
-            values[comparison.columns[i]] = row.values[i];
-        }
-        rows.push_back({{"name", row.name}, {"values", std::move(values)}, {"note", row.note}});
-    }
-    return {{"title", comparison.title}, {"rows", std::move(rows)}, {"notes", comparison.notes}};
-}
-
 }  // namespace
 
 int cmd_plan_compare(const PlanCompareOptions& options) {
-    if (const auto idle = find_idle_option(options)) {
+    const answer::CompareQuestion& question = options.question;
+    if (const auto idle = find_idle_json(question.given, options.html)) {
         return misuse(*idle);
     }
-    auto cluster = spec::find_cluster(options.cluster.empty() ? kCompareCluster : options.cluster);
-    if (!cluster) {
-        return fail(cluster.error());
-    }
-    if (options.nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
-    }
-    plan::CompareRequest request;
-    request.cluster = *std::move(cluster);
-    request.model = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
-    if (options.what == "kv-cache") {
-        request.bytes = kKvCacheBytes;
-    }
-    if (!options.prices.empty()) {
-        auto prices = spec::load_prices(options.prices);
-        if (!prices) {
-            return fail(prices.error());
-        }
-        request.prices = *std::move(prices);
-    }
-    if (!options.size.empty()) {
-        const auto size = plan::parse_size(options.size);
-        if (!size || *size == 0) {
-            return misuse(fmt::format("--size {}: write a size as 1GB", options.size));
-        }
-        request.bytes = *size;
-    }
-    Progress progress(options.what);
-    request.progress = [&](std::size_t done, std::size_t all, const std::string& name) {
-        progress.bar(done, all, fmt::format("rows of {}, {}", options.what, name));
-    };
-    const auto comparison = plan::compare(options.what, request);
+    Progress progress(question.what);
+    const auto comparison =
+        answer::compare(question, [&](std::size_t done, std::size_t all, const std::string& name) {
+            progress.bar(done, all, fmt::format("rows of {}, {}", question.what, name));
+        });
     if (!comparison) {
-        return misuse(comparison.error());
+        return refuse(comparison.error());
     }
     if (!options.html.empty()) {
         const int status = write_text(options.html, comparison_html(*comparison));
@@ -169,8 +121,7 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
             return status;
         }
     }
-    fmt::print("{}", options.json ? json_text(comparison_json(*comparison))
-                                  : comparison_text(*comparison));
+    fmt::print("{}", options.json ? answer::to_json(*comparison) : comparison_text(*comparison));
     return 0;
 }
 

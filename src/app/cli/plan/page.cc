@@ -108,4 +108,12 @@ std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
     return picture(at + 4, out);
 }
 
+std::optional<std::string> find_idle_json(const std::vector<std::string>& given,
+                                          const std::string& html) {
+    return html == "-" && std::ranges::find(given, "--json") != given.end()
+               ? std::optional<std::string>(
+                     "--json changes nothing here: it needs --html with the name of a file")
+               : std::nullopt;
+}
+
 }  // namespace softib::app

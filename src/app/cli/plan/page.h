@@ -3,6 +3,7 @@
 
 // Plots in the HTML pages of `softib plan`.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,5 +20,10 @@ std::string line_plot(const std::vector<Series>& series, const std::string& unit
 /// Returns a plot, as SVG, with a bar for each name.
 std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
                      const std::string& unit);
+
+/// Returns why --json, if it is among the given options, would change nothing: a page and JSON
+/// cannot both go to standard output.
+std::optional<std::string> find_idle_json(const std::vector<std::string>& given,
+                                          const std::string& html);
 
 }  // namespace softib::app

@@ -4,53 +4,38 @@
 // The subcommands of `softib plan`, one file each. cli_plan.cc turns the command line into these
 // structures; a command returns the exit status of the program.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "answer/question.h"
+#include "app/fabric/term.h"
+
 namespace softib::app {
 
+/// Prints why there is no answer. Returns the exit status.
+inline int refuse(const answer::Refusal& refusal) {
+    return refusal.misuse ? misuse(refusal.text) : fail(refusal.text);
+}
+
 struct PlanClusterOptions {
-    std::string cluster;      ///< A preset or a file.
-    std::uint32_t nodes = 0;  ///< The first nodes of the cluster; 0: all.
-    std::string prices;       ///< A file with prices; empty: the built-in ranges.
+    answer::ClusterQuestion question;
     bool json = false;
 };
 int cmd_plan_presets(const PlanClusterOptions& options);
 int cmd_plan_show(const PlanClusterOptions& options);
 
 struct PlanCollectiveOptions {
-    std::string cluster;
-    std::uint32_t nodes = 0;
-    std::string op = "all-reduce";
-    std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list of sizes.
-    std::string algorithms = "nccl";  ///< Names separated by commas, "all", or "nccl".
-    std::string protocol;             ///< Empty: the one that NCCL would choose.
-    bool collnet = false;             ///< Whether NCCL may let switches aggregate.
-    std::uint32_t channels = 0;
-    std::string order = "topology";
-    bool rails_crossed = false;
-    std::uint64_t seed = 1;
-    std::string model = "flow";
-    std::string stack = "nccl";
-    std::string step_time = "0ns";     ///< Time that an MPI takes for a step beside the message.
+    answer::CollectiveQuestion question;
     std::vector<std::string> exports;  ///< FORMAT=FILE
     bool json = false;
     std::string html;
-    std::vector<std::string> given;  ///< Names of the options that were given.
 };
 int cmd_plan_collective(const PlanCollectiveOptions& options);
 
 struct PlanCompareOptions {
-    std::string what;
-    std::string cluster;
-    std::uint32_t nodes = 0;
-    std::string model = "flow";
-    std::string size;
-    std::string prices;  ///< A file with prices; empty: the built-in ranges.
+    answer::CompareQuestion question;
     bool json = false;
     std::string html;
-    std::vector<std::string> given;  ///< Names of the options that were given.
 };
 int cmd_plan_compare(const PlanCompareOptions& options);
 

@@ -38,9 +38,10 @@ void softib_close(softib_simulation* simulation);
  * comparison (compare = ...), a what-if ([whatif]), a sweep ([vary] or seeds = N), or an all-reduce
  * in switches (pattern = "sharp-allreduce"); the answer is that of `softib sim --json`.
  *
- * A text with the key `ask` is a question to the planner: ask = "train" (a training step) or
- * "search" (the quickest mappings), and keys that are the flags of `softib plan train` and `search`
- * with '_' for '-'. A search takes all cores, and seconds.
+ * A text with the key `ask` is a question to the planner, named as a subcommand of `softib plan`:
+ * ask = "train", "search", "models", "presets", "show", "collective" or "compare". Its keys are the
+ * flags of that subcommand with '_' for '-'; `cluster` and `what` are keys too. A search takes all
+ * cores, and seconds.
  */
 char* softib_ask(const char* question, const char* folder, char* error, size_t error_bytes);
 void softib_free(char* answer);

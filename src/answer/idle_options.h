@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/plan/plan_commands.h"
+#include "answer/question.h"
 #include "plan/collective/collective_model.h"
 
-namespace softib::app {
+namespace softib::answer {
 
 /// Returns the first of the given options that changes nothing on this model, where the operation
 /// is done by these algorithms, as a message that says what it needs.
-std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options,
+std::optional<std::string> find_idle_option(const CollectiveQuestion& options,
                                             const plan::CollectiveModel& model,
                                             const std::vector<plan::Algorithm>& algorithms);
 /// Returns the first of the given options that changes nothing whatever the cluster is.
-std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options, plan::Op op);
-std::optional<std::string> find_idle_option(const PlanCompareOptions& options);
+std::optional<std::string> find_idle_option(const CollectiveQuestion& options, plan::Op op);
+std::optional<std::string> find_idle_option(const CompareQuestion& options);
 
-}  // namespace softib::app
+}  // namespace softib::answer

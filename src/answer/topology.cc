@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "app/cli/topo_report.h"
+#include "answer/topology.h"
 
 #include <nlohmann/json.hpp>
 
 #include <utility>
 
-#include "app/cli/json_text.h"
+#include "answer/json_text.h"
 #include "core/topo/subnets.h"
 
-namespace softib::app {
+namespace softib::answer {
 
 namespace {
 
@@ -80,4 +80,4 @@ std::string report_json(const topo::Fabric& fabric, const topo::Report& report) 
          {"assumptions", topo::assumptions(report)}});
 }
 
-}  // namespace softib::app
+}  // namespace softib::answer

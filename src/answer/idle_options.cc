@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "app/cli/plan/idle_options.h"
+#include "answer/idle_options.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "plan/collective/algorithms.h"
 
-namespace softib::app {
+namespace softib::answer {
 
 namespace {
 
@@ -44,34 +44,27 @@ std::string names_with(Has has) {
     return text;
 }
 
-/// Returns the error that a page and JSON cannot both go to standard output.
-std::vector<Rule> output_rules(const std::string& html) {
-    return {{"--json", html != "-", "--html with the name of a file"}};
-}
-
 }  // namespace
 
-std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options, plan::Op op) {
+std::optional<std::string> find_idle_option(const CollectiveQuestion& options, plan::Op op) {
     const bool nccl = options.stack == "nccl";
     const bool sums = plan::computes(plan::Algorithm::kSharp, op);
-    std::vector<Rule> rules = output_rules(options.html);
-    rules.insert(rules.end(),
-                 {{"--seed", options.order == "random", "--order random"},
-                  {"--step-time", !nccl, "--stack mpi"},
-                  {"--protocol", nccl, "--stack nccl"},
-                  {"--channels", nccl, "--stack nccl"},
-                  {"--rails-crossed", nccl, "--stack nccl"},
-                  {"--collnet", nccl && sums && options.algorithms == "nccl",
-                   "--algorithms nccl and an operation in which switches can aggregate"},
-                  {"--stack", nccl || options.algorithms != "nccl",
-                   "--algorithms, since NCCL does not choose for an MPI: all, or some of " +
-                       names_with([](const plan::AlgorithmRow& row) {
-                           return row.on_hosts != nullptr || row.hosts_aggregate;
-                       })}});
-    return first_idle(options.given, rules);
+    return first_idle(options.given,
+                      {{"--seed", options.order == "random", "--order random"},
+                       {"--step-time", !nccl, "--stack mpi"},
+                       {"--protocol", nccl, "--stack nccl"},
+                       {"--channels", nccl, "--stack nccl"},
+                       {"--rails-crossed", nccl, "--stack nccl"},
+                       {"--collnet", nccl && sums && options.algorithms == "nccl",
+                        "--algorithms nccl and an operation in which switches can aggregate"},
+                       {"--stack", nccl || options.algorithms != "nccl",
+                        "--algorithms, since NCCL does not choose for an MPI: all, or some of " +
+                            names_with([](const plan::AlgorithmRow& row) {
+                                return row.on_hosts != nullptr || row.hosts_aggregate;
+                            })}});
 }
 
-std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options,
+std::optional<std::string> find_idle_option(const CollectiveQuestion& options,
                                             const plan::CollectiveModel& model,
                                             const std::vector<plan::Algorithm>& algorithms) {
     const bool hosts = options.stack == "mpi";
@@ -103,11 +96,10 @@ std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options
          {"--model", messages, several}});
 }
 
-std::optional<std::string> find_idle_option(const PlanCompareOptions& options) {
+std::optional<std::string> find_idle_option(const CompareQuestion& options) {
     const bool costs = options.what != "kv-cache" && options.what != "sharp";
-    std::vector<Rule> rules = output_rules(options.html);
-    rules.push_back({"--prices", costs, "a comparison of costs, as topology or oversubscription"});
-    return first_idle(options.given, rules);
+    return first_idle(options.given, {{"--prices", costs,
+                                       "a comparison of costs, as topology or oversubscription"}});
 }
 
-}  // namespace softib::app
+}  // namespace softib::answer

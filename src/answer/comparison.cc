@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "answer/comparison.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+#include "answer/idle_options.h"
+#include "answer/json_text.h"
+#include "plan/units.h"
+#include "spec/cluster/cluster_file.h"
+
+namespace softib::answer {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kCompareCluster[] = "superpod-h100:2";
+/// Size of the KV cache of 128k tokens of Llama 3 70B, at 320 KiB a token.
+constexpr std::uint64_t kKvCacheBytes = 40ULL << 30;
+
+}  // namespace
+
+std::expected<plan::Comparison, Refusal> compare(const CompareQuestion& question,
+                                                 const Watch& watch) {
+    if (const auto idle = find_idle_option(question)) {
+        return std::unexpected(Refusal{*idle, true});
+    }
+    auto cluster =
+        cluster_of(question.cluster.empty() ? kCompareCluster : question.cluster, question.nodes);
+    if (!cluster) {
+        return std::unexpected(cluster.error());
+    }
+    plan::CompareRequest request;
+    request.cluster = *std::move(cluster);
+    request.model = question.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
+    if (question.what == "kv-cache") {
+        request.bytes = kKvCacheBytes;
+    }
+    if (!question.prices.empty()) {
+        auto prices = spec::load_prices(question.prices);
+        if (!prices) {
+            return std::unexpected(Refusal{prices.error()});
+        }
+        request.prices = *std::move(prices);
+    }
+    if (!question.size.empty()) {
+        const auto size = plan::parse_size(question.size);
+        if (!size || *size == 0) {
+            return std::unexpected(
+                Refusal{fmt::format("--size {}: write a size as 1GB", question.size), true});
+        }
+        request.bytes = *size;
+    }
+    request.progress = watch;
+    auto comparison = plan::compare(question.what, request);
+    if (!comparison) {
+        return std::unexpected(Refusal{comparison.error(), true});
+    }
+    return *std::move(comparison);
+}
+
+std::string to_json(const plan::Comparison& comparison) {
+    Json rows = Json::array();
+    for (const plan::ComparisonRow& row : comparison.rows) {
+        Json values = Json::object();
+        for (std::size_t i = 0; i < row.values.size(); ++i) {
+            values[comparison.columns[i]] = row.values[i];
+        }
+        rows.push_back({{"name", row.name}, {"values", std::move(values)}, {"note", row.note}});
+    }
+    return json_text(
+        {{"title", comparison.title}, {"rows", std::move(rows)}, {"notes", comparison.notes}});
+}
+
+}  // namespace softib::answer

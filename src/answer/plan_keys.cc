@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "answer/plan_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "core/base/nearest.h"
+#include "plan/units.h"
+
+namespace softib::answer {
+
+namespace {
+
+template <typename Question>
+struct Key {
+    std::string_view name;
+    std::variant<std::string Question::*, std::uint32_t Question::*, std::uint64_t Question::*,
+                 bool Question::*>
+        field;
+    std::string_view choices = {};  ///< "flow|packet"; empty: any.
+    std::uint32_t most = 0;         ///< The most that a number may be; the least is 1.
+    bool is_file = false;           ///< Whether it names a file, or what may be one.
+};
+
+constexpr Key<ClusterQuestion> kClusterKeys[] = {
+    {.name = "cluster", .field = &ClusterQuestion::cluster, .is_file = true},
+    {.name = "nodes", .field = &ClusterQuestion::nodes, .most = kNodesMost},
+    {.name = "prices", .field = &ClusterQuestion::prices, .is_file = true}};
+
+constexpr Key<CollectiveQuestion> kCollectiveKeys[] = {
+    {.name = "cluster", .field = &CollectiveQuestion::cluster, .is_file = true},
+    {.name = "nodes", .field = &CollectiveQuestion::nodes, .most = kNodesMost},
+    {.name = "op", .field = &CollectiveQuestion::op, .choices = kOperations},
+    {.name = "sizes", .field = &CollectiveQuestion::sizes},
+    {.name = "algorithms", .field = &CollectiveQuestion::algorithms},
+    {.name = "algorithm", .field = &CollectiveQuestion::algorithms},
+    {.name = "protocol", .field = &CollectiveQuestion::protocol, .choices = kProtocolNames},
+    {.name = "collnet", .field = &CollectiveQuestion::collnet},
+    {.name = "channels", .field = &CollectiveQuestion::channels, .most = kChannelsMost},
+    {.name = "order", .field = &CollectiveQuestion::order, .choices = kOrders},
+    {.name = "rails_crossed", .field = &CollectiveQuestion::rails_crossed},
+    {.name = "seed", .field = &CollectiveQuestion::seed},
+    {.name = "model", .field = &CollectiveQuestion::model, .choices = kModels},
+    {.name = "stack", .field = &CollectiveQuestion::stack, .choices = kStacks},
+    {.name = "step_time", .field = &CollectiveQuestion::step_time}};
+
+constexpr Key<CompareQuestion> kCompareKeys[] = {
+    {.name = "what", .field = &CompareQuestion::what, .choices = kComparisons},
+    {.name = "cluster", .field = &CompareQuestion::cluster, .is_file = true},
+    {.name = "nodes", .field = &CompareQuestion::nodes, .most = kNodesMost},
+    {.name = "model", .field = &CompareQuestion::model, .choices = kModels},
+    {.name = "size", .field = &CompareQuestion::size},
+    {.name = "prices", .field = &CompareQuestion::prices, .is_file = true}};
+
+/// Keys of files that the command writes.
+constexpr std::string_view kWritten[] = {"html", "export"};
+
+bool is_choice(std::string_view choices, std::string_view text) {
+    while (!choices.empty()) {
+        const std::size_t end = std::min(choices.find('|'), choices.size());
+        if (choices.substr(0, end) == text) {
+            return true;
+        }
+        choices.remove_prefix(std::min(end + 1, choices.size()));
+    }
+    return false;
+}
+
+/// Sets a field. The error is the rest of a sentence that begins with the key.
+template <typename Question>
+Read set_field(const Key<Question>& key, const spec::SaidKey& said, const std::string& folder,
+               Question& question) {
+    if (const auto* const on = std::get_if<bool Question::*>(&key.field)) {
+        if (!said.is_switch) {
+            return std::unexpected("must be true or false");
+        }
+        question.** on = said.value == "true";
+        return {};
+    }
+    if (!said.value || said.is_switch) {
+        return std::unexpected("must be a text or a number");
+    }
+    if (const auto* const text = std::get_if<std::string Question::*>(&key.field)) {
+        if (!key.choices.empty() && !is_choice(key.choices, *said.value)) {
+            return std::unexpected(
+                fmt::format("must be one of {}, not '{}'", key.choices, *said.value));
+        }
+        question.** text = key.is_file ? spec::in_folder(*said.value, folder) : *said.value;
+        return {};
+    }
+    const auto number = plan::parse_count(*said.value);
+    const auto* const small = std::get_if<std::uint32_t Question::*>(&key.field);
+    if (!number || (small != nullptr && (*number == 0 || *number > key.most))) {
+        return std::unexpected(small != nullptr
+                                   ? fmt::format("must be 1 to {}", key.most)
+                                   : std::string("must be a whole number, not negative"));
+    }
+    if (small != nullptr) {
+        question.** small = static_cast<std::uint32_t>(*number);
+    } else {
+        question.*std::get<std::uint64_t Question::*>(key.field) = *number;
+    }
+    return {};
+}
+
+/// Reads one key. A switch that is false is as one that was not said.
+template <typename Question>
+Read read_key(std::span<const Key<Question>> keys, const spec::SaidKey& said,
+              const std::string& folder, Question& question) {
+    std::string name = said.name;
+    std::ranges::replace(name, '-', '_');
+    const auto key = std::ranges::find(keys, name, &Key<Question>::name);
+    if (key == keys.end()) {
+        if (std::ranges::find(kWritten, name) != std::end(kWritten)) {
+            return std::unexpected(
+                fmt::format("'{}' is for the command, which writes files", name));
+        }
+        std::vector<std::string_view> names{"ask"};
+        std::ranges::transform(keys, std::back_inserter(names), &Key<Question>::name);
+        return std::unexpected(unknown_name("key", said.name, names));
+    }
+    if (const Read set = set_field(*key, said, folder, question); !set) {
+        return std::unexpected(fmt::format("'{}' {}", key->name, set.error()));
+    }
+    if constexpr (requires { question.given; }) {
+        if (!said.is_switch || said.value == "true") {
+            std::ranges::replace(name, '_', '-');
+            question.given.push_back("--" + name);
+        }
+    }
+    return {};
+}
+
+template <typename Question>
+Read read_all(std::span<const Key<Question>> keys, const std::vector<spec::SaidKey>& said,
+              const std::string& folder, Question& question) {
+    for (const spec::SaidKey& each : said) {
+        if (const Read read = read_key(keys, each, folder, question); !read) {
+            return std::unexpected(fmt::format("{}: {}", each.place, read.error()));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ClusterQuestion& question) {
+    return read_all<ClusterQuestion>(kClusterKeys, said, folder, question);
+}
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               CollectiveQuestion& question) {
+    return read_all<CollectiveQuestion>(kCollectiveKeys, said, folder, question);
+}
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               CompareQuestion& question) {
+    return read_all<CompareQuestion>(kCompareKeys, said, folder, question);
+}
+
+}  // namespace softib::answer

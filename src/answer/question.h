@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Questions to the planner about clusters, collective operations and networks. A field is an option
+// of `softib plan`, and a key of a question in TOML; ask.cc has the table of keys.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plan/cluster/cluster.h"
+
+namespace softib::answer {
+
+struct ClusterQuestion {
+    std::string cluster = {};  ///< A preset or a file.
+    std::uint32_t nodes = 0;   ///< The first nodes of the cluster; 0: all.
+    std::string prices = {};   ///< A file with prices; empty: the built-in ranges.
+};
+
+struct CollectiveQuestion {
+    std::string cluster = {};
+    std::uint32_t nodes = 0;
+    std::string op = "all-reduce";
+    std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list of sizes.
+    std::string algorithms = "nccl";  ///< Names separated by commas, "all", or "nccl".
+    std::string protocol = {};        ///< Empty: the one that NCCL would choose.
+    bool collnet = false;             ///< Whether NCCL may let switches aggregate.
+    std::uint32_t channels = 0;
+    std::string order = "topology";
+    bool rails_crossed = false;
+    std::uint64_t seed = 1;
+    std::string model = "flow";
+    std::string stack = "nccl";
+    std::string step_time = "0ns";        ///< Time that an MPI takes for a step beside the message.
+    std::vector<std::string> given = {};  ///< Names of the options that were given: "--seed".
+};
+
+struct CompareQuestion {
+    std::string what = {};
+    std::string cluster = {};  ///< Empty: two units of a SuperPOD of H100.
+    std::uint32_t nodes = 0;
+    std::string model = "flow";
+    std::string size = {};
+    std::string prices = {};
+    std::vector<std::string> given = {};
+};
+
+// What fields may be.
+inline constexpr char kOperations[] =
+    "all-reduce|all-gather|reduce-scatter|broadcast|all-to-all|send-recv";
+inline constexpr char kProtocolNames[] = "LL|LL128|Simple";
+inline constexpr char kOrders[] = "topology|random";
+inline constexpr char kModels[] = "flow|packet";
+inline constexpr char kStacks[] = "nccl|mpi";
+inline constexpr char kComparisons[] =
+    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache";
+inline constexpr std::uint32_t kNodesMost = 1'000'000;
+inline constexpr std::uint32_t kChannelsMost = 1024;
+
+/// Why there is no answer.
+struct Refusal {
+    std::string text = {};
+    bool misuse = false;  ///< The question itself is wrong: an option, and not what it names.
+};
+
+/// Hears how far an answer is; may be empty.
+using Watch = std::function<void(std::size_t done, std::size_t all, const std::string& what)>;
+
+/// Returns the cluster of this name or file, or the first nodes of it.
+std::expected<plan::Cluster, Refusal> cluster_of(const std::string& name, std::uint32_t nodes);
+
+}  // namespace softib::answer
