@@ -2,11 +2,12 @@
 """Every option of softib plan collective and softib plan compare, as the parser lists them, in
 every kind of run: it changes what comes out, or it is refused by name."""
 
+import ctypes
 import json
 import pathlib
 import unittest
 
-from cli_case import CliCase
+from cli_case import BUILD, CliCase
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "plan"
 # Two leaves on each rail with few cables between them: it matters which nodes are neighbours.
@@ -129,6 +130,27 @@ class PlanOptions(CliCase):
                                    "--size", "1MB")}
         values = {**COMPARE_VALUES, "--cluster": [spines[1]]}
         self.assertEqual(self.check(failed, names, values), len(names))
+
+    def test_every_option_is_a_key_of_a_question(self):
+        library = ctypes.CDLL(str(BUILD / "lib" / "libsoftib.so.0"))
+        error = ctypes.create_string_buffer(1000)
+
+        def said_of(what, key):
+            """Returns what is wrong with a key whose value is a table, which no key takes."""
+            question = f'ask = "{what}"\n{key} = {{}}\n'.encode()
+            self.assertIsNone(library.softib_ask(question, b"", error, ctypes.c_size_t(len(error))))
+            return error.value.decode()
+
+        library.softib_ask.restype = ctypes.c_void_p
+        for what in ("show", "collective", "compare"):
+            for names in self.options_of("plan", what):
+                for name in names:
+                    said = said_of(what, name.removeprefix("--").replace("-", "_"))
+                    self.assertIn("unknown key" if name == "--json" else
+                                  "for the command, which writes" if name in ("--html", "--export")
+                                  else "must be", said)
+        self.assertIn("must be", said_of("show", "cluster"))
+        self.assertIn("must be", said_of("compare", "what"))
 
     def test_what_is_refused_says_what_would_act(self):
         for words, message in (
