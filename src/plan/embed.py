@@ -5,6 +5,7 @@
     embed.py models OUTPUT FILE...       models of transformers, in this order
     embed.py clusters OUTPUT FILE...     clusters
     embed.py prices OUTPUT FILE          prices
+    embed.py gpus OUTPUT FILE            GPUs, with the NVLink and PCIe in which they are sold
     embed.py validation OUTPUT FILE...   published numbers, as the function named as the first file
 
 Keys of models are the fields of plan::Model, those of clusters stand in CLUSTER_KEYS. spec/ reads
@@ -91,6 +92,33 @@ def prices(tables):
             "}  // namespace softib::plan"]
 
 
+def gpu(table):
+    rate, link = table["tflops"], table["nvlink"]
+    peaks = ", ".join(f"{rate.get(name, 0)} * 1e12"
+                      for name in ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4"))
+    return [f"        {{.gpu = {{.name = {literal(table['name'])},",
+            f"                 .peak_flops = {{{peaks}}},",
+            f"                 .memory_bytes = {table['memory_mib']}ULL << 20,",
+            f"                 .memory_bytes_per_s = {table['memory_gbs']} * 1e9,",
+            *(f"                 .{key} = {table[key]},"
+              for key in ("sms", "compute_capability", "power_w")),
+            "                 },",
+            f"         .nvlink = {{.domain_gpus = {link['domain_gpus']},",
+            f"                    .bytes_per_s = {link['gbs']} * 1e9,",
+            *(f"                    .{key} = {literal(link[key])},"
+              for key in ("latency_us", "links", "nvls")),
+            "                    },",
+            f"         .pcie = {{.bytes_per_s = {table['pcie_gbs']} * 1e9, .latency_us = 0.35}}}},"]
+
+
+def gpus(tables):
+    return ['#include "plan/cluster/presets.h"', "", "namespace softib::plan {", "",
+            "const std::vector<SoldGpu>& sold_gpus() {",
+            "    static const std::vector<SoldGpu> all{",
+            *(line for table in tables for each in table["gpu"] for line in gpu(each)),
+            "    };", "    return all;", "}", "", "}  // namespace softib::plan"]
+
+
 # Fields of plan::ValidationRow, in their order. Other keys of a row are for texts in braces.
 VALIDATION_FIELDS = ["id", "claim", "parameters", "expected", "tolerance", "tolerance_up", "unit",
                      "source", "ours", "fitted", "known_miss", "note"]
@@ -129,7 +157,7 @@ def main():
     kind, output, *files = sys.argv[1:]
     tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
     lines = (validation(tables, files) if kind == "validation" else
-             {"models": models, "clusters": clusters, "prices": prices}[kind](tables))
+             {"models": models, "clusters": clusters, "prices": prices, "gpus": gpus}[kind](tables))
     text = "\n".join(["// Written by src/plan/embed.py.", *lines, ""])
     pathlib.Path(output).write_text(text)
 

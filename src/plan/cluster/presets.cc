@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/check.h"
@@ -13,61 +14,6 @@
 namespace softib::plan {
 
 namespace {
-
-constexpr double kTera = 1e12;
-constexpr double kGiga = 1e9;
-constexpr std::uint64_t kMebi = 1U << 20;
-
-/// Returns GPUs with figures of NVIDIA's data sheets: dense rates of the SXM modules. The memory is
-/// what nvidia-smi shows.
-std::vector<Gpu> make_gpus() {
-    return {
-        {.name = "A100",
-         .peak_flops = {19.5 * kTera, 156 * kTera, 312 * kTera, 312 * kTera, 0, 0},
-         .memory_bytes = 81920 * kMebi,
-         .memory_bytes_per_s = 2039 * kGiga,
-         .sms = 108,
-         .compute_capability = 80,
-         .power_w = 400},
-        {.name = "H100",
-         .peak_flops = {67 * kTera, 494.7 * kTera, 989.4 * kTera, 989.4 * kTera, 1978.9 * kTera, 0},
-         .memory_bytes = 81559 * kMebi,
-         .memory_bytes_per_s = 3350 * kGiga,
-         .sms = 132,
-         .compute_capability = 90,
-         .power_w = 700},
-        {.name = "H800",
-         .peak_flops = {67 * kTera, 494.7 * kTera, 989.4 * kTera, 989.4 * kTera, 1978.9 * kTera, 0},
-         .memory_bytes = 81559 * kMebi,
-         .memory_bytes_per_s = 3350 * kGiga,
-         .sms = 132,
-         .compute_capability = 90,
-         .power_w = 700},
-        {.name = "H200",
-         .peak_flops = {67 * kTera, 494.7 * kTera, 989.4 * kTera, 989.4 * kTera, 1978.9 * kTera, 0},
-         .memory_bytes = 143771 * kMebi,
-         .memory_bytes_per_s = 4800 * kGiga,
-         .sms = 132,
-         .compute_capability = 90,
-         .power_w = 700},
-        {.name = "B200",
-         .peak_flops = {75 * kTera, 1125 * kTera, 2250 * kTera, 2250 * kTera, 4500 * kTera,
-                        9000 * kTera},
-         .memory_bytes = 183359 * kMebi,
-         .memory_bytes_per_s = 7700 * kGiga,
-         .sms = 148,
-         .compute_capability = 100,
-         .power_w = 1000},
-        {.name = "GB200",
-         .peak_flops = {80 * kTera, 1250 * kTera, 2500 * kTera, 2500 * kTera, 5000 * kTera,
-                        10000 * kTera},
-         .memory_bytes = 189471 * kMebi,
-         .memory_bytes_per_s = 8000 * kGiga,
-         .sms = 152,
-         .compute_capability = 100,
-         .power_w = 1200},
-    };
-}
 
 const Cluster& named(std::string_view name) {
     const auto found = std::ranges::find(preset_clusters(), name, &Cluster::name);
@@ -100,7 +46,11 @@ std::uint32_t nodes_of(const Preset& preset, std::uint32_t size) {
 }  // namespace
 
 const std::vector<Gpu>& gpus() {
-    static const std::vector<Gpu> all = make_gpus();
+    static const std::vector<Gpu> all = [] {
+        std::vector<Gpu> result;
+        std::ranges::transform(sold_gpus(), std::back_inserter(result), &SoldGpu::gpu);
+        return result;
+    }();
     return all;
 }
 
@@ -119,41 +69,18 @@ std::expected<Gpu, std::string> find_gpu(std::string_view name) {
     return std::unexpected(unknown_name("GPU", wanted, names));
 }
 
-NvLink nvlink_of(const Gpu& gpu) {
-    // Latency of one way through an NVSwitch: 822 to 829 ns on H100 (MSCCL++, table 1), 792 on
-    // GB200. Other GPUs are assumed to have the same.
-    constexpr double kHopper = 0.825;
-    constexpr double kBlackwell = 0.792;
-    if (gpu.name == "A100") {
-        return {8, 300 * kGiga, kHopper, 12, true, false};
-    }
-    if (gpu.name == "H800") {
-        return {8, 200 * kGiga, kHopper, 8, true, true};
-    }
-    if (gpu.name == "B200") {
-        return {8, 900 * kGiga, kBlackwell, 18, true, true};
-    }
-    if (gpu.name == "GB200") {
-        return {72, 900 * kGiga, kBlackwell, 18, true, true};
-    }
-    return {8, 450 * kGiga, kHopper, 18, true, true};
-}
-
-Pcie pcie_of(const Gpu& gpu) {
-    constexpr double kGen4 = 26 * kGiga;
-    constexpr double kGen5 = 55 * kGiga;
-    constexpr double kGen6 = 110 * kGiga;
-    return {.bytes_per_s = gpu.name == "A100"    ? kGen4
-                           : gpu.name == "GB200" ? kGen6
-                                                 : kGen5,
-            .latency_us = 0.35};
+const SoldGpu& sold(const Gpu& gpu) {
+    const auto found =
+        std::ranges::find(sold_gpus(), gpu.name, [](const SoldGpu& each) { return each.gpu.name; });
+    SOFTIB_CHECK(found != sold_gpus().end());  // All GPUs are from there.
+    return *found;
 }
 
 Cluster made_of(std::string_view gpu) {
     Cluster cluster;
     cluster.gpu = *std::ranges::find(gpus(), gpu, &Gpu::name);
-    cluster.nvlink = nvlink_of(cluster.gpu);
-    cluster.pcie = pcie_of(cluster.gpu);
+    cluster.nvlink = sold(cluster.gpu).nvlink;
+    cluster.pcie = sold(cluster.gpu).pcie;
     return cluster;
 }
 

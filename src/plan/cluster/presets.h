@@ -13,17 +13,21 @@
 
 namespace softib::plan {
 
+/// A GPU as it is sold.
+struct SoldGpu {
+    Gpu gpu = {};
+    NvLink nvlink = {};  ///< Of the node or rack.
+    Pcie pcie = {};      ///< To its NIC: the rate of an x16 slot with payloads of 256 bytes.
+};
+/// Returns the GPUs of gpus.toml.
+const std::vector<SoldGpu>& sold_gpus();
 /// Returns the known GPUs: "A100", "H100", "H800", "H200", "B200", "GB200".
 const std::vector<Gpu>& gpus();
 /// Returns the GPU of this name, in upper or lower case. The error names the nearest one.
 std::expected<Gpu, std::string> find_gpu(std::string_view name);
 
-/// Returns the NVLink domain of the node or rack in which this GPU is sold.
-NvLink nvlink_of(const Gpu& gpu);
-
-/// Returns the PCIe between this GPU and its NIC: the rate of an x16 slot with payloads of 256
-/// bytes.
-Pcie pcie_of(const Gpu& gpu);
+/// Returns this GPU as it is sold; one of gpus().
+const SoldGpu& sold(const Gpu& gpu);
 
 /// Returns a cluster of nodes of this GPU, with the NVLink and PCIe in which it is sold.
 Cluster made_of(std::string_view gpu);

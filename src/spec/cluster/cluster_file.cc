@@ -194,9 +194,9 @@ class ClusterReader {
         }
         const std::uint32_t domain = cluster_.nvlink.domain_gpus;
         cluster_.gpu = *gpu;
-        cluster_.nvlink = plan::nvlink_of(*gpu);
+        cluster_.nvlink = plan::sold(*gpu).nvlink;
         cluster_.nvlink.domain_gpus = domain;
-        cluster_.pcie = plan::pcie_of(*gpu);
+        cluster_.pcie = plan::sold(*gpu).pcie;
         return {};
     }
     Result take_number(const NumberKey& key, const toml::node& node) {

@@ -88,7 +88,7 @@ int cmd_plan_presets(const PlanClusterOptions& options) {
         gpus.row({gpu.name, fmt::format("{:.0f}", gpu.peak(plan::Precision::kBf16) / 1e12),
                   fmt::format("{:.0f}", gpu.peak(plan::Precision::kFp8) / 1e12),
                   fmt::format("{:.0f} GiB", static_cast<double>(gpu.memory_bytes) / (1U << 30)),
-                  fmt::format("{:.0f}", plan::nvlink_of(gpu).bytes_per_s / 1e9)});
+                  fmt::format("{:.0f}", plan::sold(gpu).nvlink.bytes_per_s / 1e9)});
     }
     fmt::print(
         "{}\n{}\nA size stands behind the name: superpod-h100:16. See: softib plan show "
