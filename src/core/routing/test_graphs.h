@@ -17,6 +17,7 @@
 #include "core/routing/graph.h"
 #include "core/routing/permutations.h"
 #include "core/routing/tables.h"
+#include "core/routing/test_report.h"
 #include "core/routing/verifier.h"
 #include "core/topo/graph.h"
 #include "core/topo/spec.h"

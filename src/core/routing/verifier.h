@@ -98,7 +98,5 @@ Report verify(const Graph& graph, const Tables& tables, const VerifyOptions& opt
 
 /// Returns a line such as "ftree: 240 pairs arrive, no credit loop, balance 0.98".
 std::string summary(const Tables& tables, const Report& report);
-/// Returns the report as text, with one fact per line.
-std::vector<std::string> render(const Graph& graph, const Report& report);
 
 }  // namespace softib::routing
