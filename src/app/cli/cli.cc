@@ -85,11 +85,11 @@ Command add_help(CLI::App& app, Parsed& parsed) {
 }
 
 /// Splits off the words behind the first "--", which are the command line of another program.
-std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
+std::vector<std::string> split(int argc, char** argv, complete::Behind& behind) {
     std::vector<std::string> ours(argv + 1, argv + argc);
     const auto dashes = std::ranges::find(ours, "--");
     if (dashes != ours.end()) {
-        parsed.command.assign(std::next(dashes), ours.end());
+        behind.emplace(std::next(dashes), ours.end());
         ours.erase(dashes, ours.end());
     }
     return ours;
@@ -133,7 +133,9 @@ int run(int argc, char** argv) {
         fmt::print("{}", complete::answer(describe_command(app), words));
         return 0;
     }
-    std::vector<std::string> args = split(argc, argv, parsed);
+    complete::Behind behind;
+    std::vector<std::string> args = split(argc, argv, behind);
+    parsed.command = behind.value_or(std::vector<std::string>());
     if (!args.empty() && is_left_out(args.front())) {
         return build_and_run(argv);
     }
@@ -142,7 +144,8 @@ int run(int argc, char** argv) {
     }
     // A command that is not for people is not described.
     if (const complete::Command known = describe_command(app); !known.commands.empty()) {
-        if (const std::string wrong = complete::find_stray_word(known, args); !wrong.empty()) {
+        if (const std::string wrong = complete::find_stray_word(known, args, behind);
+            !wrong.empty()) {
             return misuse(wrong);
         }
     }

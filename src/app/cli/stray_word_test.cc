@@ -100,6 +100,27 @@ TEST(StrayWord, IsAnOperandTooMany) {
               "softib route show takes no operand: 'sw0'; see: softib route show --help");
 }
 
+TEST(StrayWord, IsAFlagWithAValueAndAnOptionWithAnEmptyOne) {
+    EXPECT_EQ(stray({"up", "--verbose=false"}),
+              "--verbose takes no value: leave out '=false'; see: softib up --help");
+    EXPECT_EQ(stray({"up", "--hosts=", "4"}),
+              "--hosts needs N behind the '='; see: softib up --help");
+}
+
+TEST(StrayWord, IsBehindDashesOfACommandThatRunsNoProgram) {
+    const auto behind = [](const std::vector<std::string>& words,
+                           const std::vector<std::string>& program_words) {
+        return find_stray_word(program(), words, program_words);
+    };
+    EXPECT_EQ(behind({"down", "a"}, {"b"}),
+              "softib down runs no other program: '-- b' has no place; see: softib down --help");
+    EXPECT_EQ(behind({"route", "show"}, {}),
+              "softib route show runs no other program: '--' has no place; see: softib route show "
+              "--help");
+    EXPECT_EQ(behind({"exec", "h0"}, {"ls", "-l"}), "");
+    EXPECT_EQ(behind({"up", "--help"}, {"b"}), "");
+}
+
 TEST(StrayWord, SaysWhichActionsThereAreWhereOneIsNeeded) {
     EXPECT_EQ(stray({"route"}),
               "softib route needs an action: show, set; see: softib route --help");

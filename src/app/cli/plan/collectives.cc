@@ -245,6 +245,9 @@ int print_rows(const PlanCollectiveOptions& options, const plan::CollectiveModel
             return status;
         }
     }
+    if (std::ranges::find(options.exports, "csv=-") != options.exports.end()) {
+        return 0;
+    }
     if (options.json) {
         fmt::print("{}", json_text(rows_json(options, model, rows, remarks)));
         return 0;
@@ -326,6 +329,14 @@ struct Asked {
     std::optional<plan::Protocol> protocol = {};
 };
 
+/// Looks at all files that will be written. Returns the exit status, 0 if nothing is wrong.
+int check_files(const PlanCollectiveOptions& options, const std::vector<trace::Export>& exports) {
+    std::vector<OutputFile> written = trace::files_of(exports);
+    written.insert(written.begin(), {"--json", options.json ? "-" : ""});
+    written.push_back({"--html", options.html});
+    return check_outputs(written, {&options.cluster, 1});
+}
+
 std::expected<Asked, std::string> read_asked(const PlanCollectiveOptions& options) {
     const auto op = plan::parse_op(options.op);
     auto sizes = read_sizes(options.sizes);
@@ -376,6 +387,9 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
         return misuse(asked.error());
     }
     const auto& [op, sizes, algorithms, exports, step, protocol] = *asked;
+    if (const int wrong = check_files(options, exports); wrong != 0) {
+        return wrong;
+    }
     const plan::CollectiveOptions wanted = options_of(options, step);
     Progress progress(fmt::format("{} on {}: routing", options.op, options.cluster));
     const auto model = plan::CollectiveModel::make(*cluster, wanted);
@@ -385,6 +399,10 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     const std::vector<Pick> picks = pick(**model, op, sizes, algorithms, protocol);
     if (const auto idle = find_idle_option(options, **model, algorithms_in(picks))) {
         return misuse(*idle);
+    }
+    if (!exports.empty() && picks.size() != 1) {
+        return misuse(
+            "--export is for one size and one algorithm, as --sizes 64MiB --algorithms ring");
     }
     std::vector<std::string> notes;
     if (const auto& fault = (*model)->collnet_fault()) {
@@ -406,11 +424,6 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     }
     std::ranges::copy(plan::notes_of(*cluster), std::back_inserter(notes));
     if (!exports.empty()) {
-        if (rows.size() != 1) {
-            return misuse(
-                "--export is for one size and one algorithm, as --sizes 64MiB "
-                "--algorithms ring");
-        }
         const int status = export_operation(exports, **model, op, rows[0].algorithm, rows[0].bytes);
         if (status != 0) {
             return status;

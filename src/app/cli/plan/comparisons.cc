@@ -12,6 +12,7 @@
 #include "app/cli/plan/idle_options.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
+#include "app/cli/output_files.h"
 #include "app/cli/text_file.h"
 #include "app/fabric/term.h"
 #include "plan/compare/comparison.h"
@@ -134,6 +135,11 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
     }
     if (options.nodes != 0) {
         cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+    }
+    const OutputFile html{"--html", options.html};
+    const std::vector<std::string> read{options.cluster, options.prices};
+    if (const int wrong = check_outputs({&html, 1}, read); wrong != 0) {
+        return wrong;
     }
     plan::CompareRequest request;
     request.cluster = *std::move(cluster);

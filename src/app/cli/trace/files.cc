@@ -110,6 +110,13 @@ std::expected<Job, std::string> fit_for(const std::string& file, Job job,
     return plan::trace::expand(job, *cluster, *gpus);
 }
 
+/// Returns the files that a conversion reads.
+std::vector<std::string> read_of(const TraceFileOptions& options) {
+    std::vector<std::string> files = options.files;
+    files.back() = options.groups;
+    return files;
+}
+
 /// Writes a trace that was converted, and reports the result as JSON if that is wanted.
 int write_converted(const std::expected<Job, std::string>& job, const TraceFileOptions& options) {
     if (!job) {
@@ -165,6 +172,36 @@ std::expected<Job, std::string> load(std::span<const std::string> files, const s
     return spec::load_trace(files, options);
 }
 
+namespace {
+
+constexpr std::string_view kChakra = ".et";
+
+std::string chakra_file(const std::string& file, std::uint32_t rank) {
+    return fmt::format("{}.{}{}", file.substr(0, file.size() - kChakra.size()), rank, kChakra);
+}
+
+/// Returns what is wrong with the name of a trace to write; empty: nothing.
+std::string wrong_ending(const std::string& file) {
+    return file.ends_with(".goal") || file.ends_with(kChakra)
+               ? ""
+               : fmt::format(
+                     "'{}' must end with .goal (GOAL) or .et (Chakra, a file for each rank)", file);
+}
+
+}  // namespace
+
+std::string first_file(const std::string& file) {
+    return file.ends_with(kChakra) ? chakra_file(file, 0) : file;
+}
+
+int check_trace_file(const std::string& file, std::span<const std::string> read) {
+    if (const std::string wrong = wrong_ending(file); !wrong.empty()) {
+        return misuse(wrong);
+    }
+    const OutputFile written{"the last FILE", first_file(file)};
+    return check_outputs({&written, 1}, read);
+}
+
 int write_job(const Job& job, const std::string& file, std::vector<std::string>* written) {
     const auto write = [&](const std::string& name, const std::string& text) {
         if (written != nullptr) {
@@ -176,20 +213,17 @@ int write_job(const Job& job, const std::string& file, std::vector<std::string>*
         const auto text = spec::write_goal(job);
         return text ? write(file, *text) : fail(text.error());
     }
-    constexpr std::string_view kSuffix = ".et";
-    if (!file.ends_with(kSuffix)) {
-        return misuse(fmt::format(
-            "'{}' must end with .goal (GOAL) or .et (Chakra, a file for each rank)", file));
+    if (const std::string wrong = wrong_ending(file); !wrong.empty()) {
+        return misuse(wrong);
     }
-    const std::string prefix = file.substr(0, file.size() - kSuffix.size());
     for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
-        const int status =
-            write(fmt::format("{}.{}{}", prefix, rank, kSuffix), spec::write_chakra(job, rank));
+        const int status = write(chakra_file(file, rank), spec::write_chakra(job, rank));
         if (status != 0) {
             return status;
         }
     }
     const std::string groups = spec::write_chakra_groups(job);
+    const std::string prefix = file.substr(0, file.size() - kChakra.size());
     return groups.empty() ? 0 : write(prefix + ".groups.json", groups);
 }
 
@@ -213,6 +247,9 @@ int cmd_trace_convert(const TraceFileOptions& options) {
         return misuse("say what to read and what to write: softib trace convert FILE... TO");
     }
     const std::span<const std::string> all(options.files);
+    if (const int wrong = trace::check_trace_file(all.back(), read_of(options)); wrong != 0) {
+        return wrong;
+    }
     auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
     if (!job) {
         return fail(job.error());
@@ -226,6 +263,9 @@ int cmd_trace_scale(const TraceFileOptions& options) {
             "say what to read and what to write: softib trace scale --ranks N FILE... TO");
     }
     const std::span<const std::string> all(options.files);
+    if (const int wrong = trace::check_trace_file(all.back(), read_of(options)); wrong != 0) {
+        return wrong;
+    }
     const auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
     if (!job) {
         return fail(job.error());

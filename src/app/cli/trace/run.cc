@@ -160,6 +160,25 @@ trace::Report report_of(const TraceRunOptions& options, const plan::trace::Playe
     return report;
 }
 
+/// Looks at all files that will be written. Returns the exit status, 0 if nothing is wrong.
+int check_files(const TraceRunOptions& options, const std::vector<trace::Export>& exports) {
+    std::vector<OutputFile> written = trace::files_of(exports);
+    written.insert(written.begin(), {"--json", options.json ? "-" : ""});
+    written.push_back({"--timeline", options.timeline});
+    std::vector<std::string> read{options.groups, options.cluster};
+    for (const Wish& wish : wishes_of(options)) {
+        read.insert(read.end(), wish.files.begin(), wish.files.end());
+    }
+    return check_outputs(written, read);
+}
+
+/// Returns whether a file that will be written is standard output, so that the table is not.
+bool takes_output(const TraceRunOptions& options, const std::vector<trace::Export>& exports) {
+    return options.timeline == "-" || std::ranges::any_of(exports, [](const trace::Export& each) {
+               return each.format == "csv" && each.file == "-";
+           });
+}
+
 /// Plays until all jobs have ended, or the user presses Ctrl-C.
 std::expected<void, std::string> play(plan::trace::Player& player) {
     const sim::InterruptWatch watch;
@@ -200,6 +219,9 @@ int cmd_trace_run(const TraceRunOptions& options) {
                       : !message ? "--message-time: " + message.error()
                                  : exports.error());
     }
+    if (const int wrong = check_files(options, *exports); wrong != 0) {
+        return wrong;
+    }
     const auto cluster = trace::find_nodes(options.cluster, options.nodes);
     if (!cluster) {
         return fail(cluster.error());
@@ -235,7 +257,10 @@ int cmd_trace_run(const TraceRunOptions& options) {
     if (!options.timeline.empty()) {
         status |= write_text(options.timeline, trace::to_timeline(player));
     }
-    fmt::print("{}", options.json ? trace::to_json(report) : trace::to_text(report, options.ranks));
+    if (!takes_output(options, *exports)) {
+        fmt::print("{}",
+                   options.json ? trace::to_json(report) : trace::to_text(report, options.ranks));
+    }
     return status;
 }
 
