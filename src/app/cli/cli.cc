@@ -117,6 +117,13 @@ std::string given_command(const CLI::App& app) {
     return given.empty() ? full_name(app) : given_command(*given.front());
 }
 
+/// Returns what CLI11 says, in words that tell what to do.
+std::string told(const CLI::ParseError& error) {
+    const std::string text = error.what();
+    const std::size_t twice = text.find(": At Most 1 required");
+    return twice == std::string::npos ? text : text.substr(0, twice) + " is there twice: give one";
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"InfiniBand in user space: no hardware, no kernel module, no root", "softib"};
     app.set_version_flag("--version", std::string("softib ") + SOFTIB_VERSION);
@@ -159,7 +166,7 @@ int run(int argc, char** argv) {
         if (error.get_exit_code() == 0) {
             return app.exit(error);
         }
-        return misuse(fmt::format("{}; see: {} --help", error.what(), given_command(app)));
+        return misuse(fmt::format("{}; see: {} --help", told(error), given_command(app)));
     }
 }
 

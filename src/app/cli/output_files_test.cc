@@ -72,8 +72,9 @@ TEST_F(OutputFiles, TwoOfOneFileAreRefused) {
 TEST_F(OutputFiles, WhatIsReadIsNotOverwritten) {
     write("in");
     EXPECT_EQ(fault({{"--csv", path("./in")}}, {path("in")}),
-              "misuse: --csv: " + path("./in") + " is read too, and would be lost: name another "
-                                                 "file");
+              "misuse: --csv: " + path("./in") +
+                  " is read too, and would be lost: name another "
+                  "file");
     EXPECT_EQ(fault({{"--csv", path("out")}}, {path("in"), ""}), "");
 }
 

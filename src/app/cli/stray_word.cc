@@ -170,11 +170,10 @@ class Walk {
                 return with_value(*option, next);
             }
             if (option->operand.empty() || equals + 1 == word.size()) {
-                wrong_ = option->operand.empty()
-                             ? say("{} takes no value: leave out '{}'", word.substr(0, equals),
-                                   word.substr(equals))
-                             : say("{} needs {} behind the '='", word.substr(0, equals),
-                                   option->operand);
+                wrong_ = option->operand.empty() ? say("{} takes no value: leave out '{}'",
+                                                       word.substr(0, equals), word.substr(equals))
+                                                 : say("{} needs {} behind the '='",
+                                                       word.substr(0, equals), option->operand);
                 return nullptr;
             }
             return option;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/commands.h"
 #include "app/cli/html_page.h"
 #include "app/cli/json_text.h"
 #include "app/cli/plan/collective_export.h"
@@ -83,6 +84,9 @@ std::expected<std::vector<std::uint64_t>, std::string> read_sizes(const std::str
         if (!size) {
             return std::unexpected(size.error());
         }
+        if (std::ranges::find(sizes, *size) != sizes.end()) {
+            return std::unexpected(fmt::format("--sizes: {} is there twice", word));
+        }
         sizes.push_back(*size);
     }
     return sizes;
@@ -103,6 +107,9 @@ std::expected<std::vector<plan::Algorithm>, std::string> read_algorithms(const s
         const auto algorithm = plan::parse_algorithm(word);
         if (!algorithm) {
             return std::unexpected("--algorithms: " + algorithm.error());
+        }
+        if (std::ranges::find(result, *algorithm) != result.end()) {
+            return std::unexpected(fmt::format("--algorithms: {} is there twice", word));
         }
         result.push_back(*algorithm);
     }
@@ -375,12 +382,9 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (options.cluster.empty()) {
         return misuse("say which cluster: --cluster NAME (see: softib plan presets)");
     }
-    auto cluster = spec::find_cluster(options.cluster);
+    const auto cluster = spec::find_cluster(options.cluster, options.nodes);
     if (!cluster) {
-        return fail(cluster.error());
-    }
-    if (options.nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+        return fail_describing(cluster.error());
     }
     auto asked = read_asked(options);
     if (!asked) {

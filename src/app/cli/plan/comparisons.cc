@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/commands.h"
 #include "app/cli/html_page.h"
 #include "app/cli/json_text.h"
+#include "app/cli/output_files.h"
 #include "app/cli/plan/idle_options.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
-#include "app/cli/output_files.h"
 #include "app/cli/text_file.h"
 #include "app/fabric/term.h"
 #include "plan/compare/comparison.h"
@@ -129,12 +130,10 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
     if (const auto idle = find_idle_option(options)) {
         return misuse(*idle);
     }
-    auto cluster = spec::find_cluster(options.cluster.empty() ? kCompareCluster : options.cluster);
+    auto cluster = spec::find_cluster(options.cluster.empty() ? kCompareCluster : options.cluster,
+                                      options.nodes);
     if (!cluster) {
-        return fail(cluster.error());
-    }
-    if (options.nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+        return fail_describing(cluster.error());
     }
     const OutputFile html{"--html", options.html};
     const std::vector<std::string> read{options.cluster, options.prices};

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "app/cli/commands.h"
 #include "app/cli/json_text.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/text_file.h"
@@ -120,7 +121,7 @@ std::vector<std::string> read_of(const TraceFileOptions& options) {
 /// Writes a trace that was converted, and reports the result as JSON if that is wanted.
 int write_converted(const std::expected<Job, std::string>& job, const TraceFileOptions& options) {
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     std::vector<std::string> written;
     const int status = trace::write_job(*job, options.files.back(), &written);
@@ -141,10 +142,7 @@ bool has_collectives(const Job& job) {
 }
 
 std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes) {
-    auto cluster = spec::find_cluster(name);
-    if (cluster && nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), nodes);
-    }
+    auto cluster = spec::find_cluster(name, nodes);
     if (cluster) {
         if (const auto fault = plan::find_fault(*cluster)) {
             return std::unexpected(*fault);
@@ -154,8 +152,8 @@ std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, st
 }
 
 std::expected<Job, std::string> load(std::span<const std::string> files, const std::string& groups,
-                                     const plan::Cluster* cluster) {
-    spec::TraceOptions options;
+                                     const plan::Cluster* cluster, bool& named) {
+    spec::TraceOptions options{.groups_named = &named};
     if (!groups.empty()) {
         auto text = spec::load_text(groups);
         if (!text) {
@@ -170,6 +168,23 @@ std::expected<Job, std::string> load(std::span<const std::string> files, const s
     Progress progress("reading");
     progress.tick();
     return spec::load_trace(files, options);
+}
+
+std::string idle_groups(const std::string& groups) {
+    return fmt::format(
+        "--groups changes nothing here: no operation of a Chakra trace names a group of {}; leave "
+        "it out",
+        groups);
+}
+
+std::expected<Job, std::string> load_one(std::span<const std::string> files,
+                                         const std::string& groups) {
+    bool named = groups.empty();
+    auto job = load(files, groups, nullptr, named);
+    if (job && !named) {
+        return std::unexpected(idle_groups(groups));
+    }
+    return job;
 }
 
 namespace {
@@ -230,9 +245,9 @@ int write_job(const Job& job, const std::string& file, std::vector<std::string>*
 }  // namespace trace
 
 int cmd_trace_show(const TraceFileOptions& options) {
-    const auto job = trace::load(options.files, options.groups, nullptr);
+    const auto job = trace::load_one(options.files, options.groups);
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     const plan::trace::Summary all = plan::trace::summarise(*job);
     fmt::print("{}", options.json ? json_text(show_json(*job, all)) : show_text(*job, all));
@@ -250,9 +265,9 @@ int cmd_trace_convert(const TraceFileOptions& options) {
     if (const int wrong = trace::check_trace_file(all.back(), read_of(options)); wrong != 0) {
         return wrong;
     }
-    auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
+    auto job = trace::load_one(all.first(all.size() - 1), options.groups);
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     return write_converted(fit_for(all.back(), *std::move(job), options.cluster), options);
 }
@@ -266,9 +281,9 @@ int cmd_trace_scale(const TraceFileOptions& options) {
     if (const int wrong = trace::check_trace_file(all.back(), read_of(options)); wrong != 0) {
         return wrong;
     }
-    const auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
+    const auto job = trace::load_one(all.first(all.size() - 1), options.groups);
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     auto scaled = plan::trace::scale(*job, options.ranks);
     if (!scaled) {

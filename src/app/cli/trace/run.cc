@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "app/cli/commands.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/sim/interrupt.h"
 #include "app/cli/text_file.h"
@@ -64,14 +65,15 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
     std::vector<PlacedJob> jobs;
     std::vector<bool> taken;
     bool collectives = false;
+    bool named = options.groups.empty();
     for (const Wish& wish : wishes_of(options)) {
         auto placement = plan::trace::parse_placement(wish.placement);
         if (!placement) {
-            return std::unexpected(placement.error());
+            return std::unexpected("--placement: " + placement.error());
         }
         placement->per_node = options.per_node;
         placement->seed = options.seed.value_or(1) + jobs.size();
-        auto job = trace::load(wish.files, options.groups, &cluster);
+        auto job = trace::load(wish.files, options.groups, &cluster, named);
         if (!job) {
             return std::unexpected(job.error());
         }
@@ -93,6 +95,9 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
     if (options.steps && !collectives) {
         return std::unexpected(
             "--steps changes nothing here: no job has a collective operation; leave it out");
+    }
+    if (!named) {
+        return std::unexpected(trace::idle_groups(options.groups));
     }
     return jobs;
 }
@@ -224,11 +229,11 @@ int cmd_trace_run(const TraceRunOptions& options) {
     }
     const auto cluster = trace::find_nodes(options.cluster, options.nodes);
     if (!cluster) {
-        return fail(cluster.error());
+        return fail_describing(cluster.error());
     }
     auto jobs = place_jobs(options, *cluster);
     if (!jobs) {
-        return fail(jobs.error());
+        return fail_describing(jobs.error());
     }
     const auto kind = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
     const auto network = plan::make_network(*cluster, kind, {});

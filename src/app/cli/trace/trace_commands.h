@@ -110,13 +110,18 @@ int export_job(std::span<const Export> exports, const plan::Cluster& cluster,
 
 /// Returns the first `nodes` nodes of a cluster (a preset's name or a file), or all if that is 0.
 std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes);
+/// Reads a job. `groups`: the file of Chakra's groups; sets `named` if an operation is of one.
 std::expected<plan::trace::Job, std::string> load(std::span<const std::string> files,
                                                   const std::string& groups,
-                                                  const plan::Cluster* cluster);
-/// Checks the name of a trace before it is made: its ending, and that it can be written. Returns the
-/// exit status, 0 if nothing is wrong.
-[[nodiscard]] int check_trace_file(const std::string& file,
-                                   std::span<const std::string> read = {});
+                                                  const plan::Cluster* cluster, bool& named);
+/// Reads the one job of a command, in which the groups must act.
+std::expected<plan::trace::Job, std::string> load_one(std::span<const std::string> files,
+                                                      const std::string& groups);
+/// Returns why the option --groups changes nothing.
+std::string idle_groups(const std::string& groups);
+/// Checks the name of a trace before it is made: its ending, and that it can be written. Returns
+/// the exit status, 0 if nothing is wrong.
+[[nodiscard]] int check_trace_file(const std::string& file, std::span<const std::string> read = {});
 /// Writes a job in the format that the file's name asks for: one .goal file, or an .et file
 /// (Chakra) for each rank, with the rank's number before the ending. Returns the exit status;
 /// `written` gets the names of the files.
