@@ -31,7 +31,7 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
         ->type_name("CLUSTER");
     app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")
         ->type_name("N")
-        ->check(CLI::Range(1, kNodesMost).description(""));
+        ->check(whole_number(1, kNodesMost));
 }
 
 /// Returns the names of the options that the command line gives.
@@ -65,7 +65,7 @@ Command add_show(CLI::App& plan, PlanClusterOptions& options) {
     add_cluster_operand(*sub, options.cluster);
     sub->add_option("--nodes", options.nodes, "take this many nodes of it")
         ->type_name("N")
-        ->check(CLI::Range(1, kNodesMost).description(""));
+        ->check(whole_number(1, kNodesMost));
     sub->add_option("--prices", options.prices, "price ranges (TOML)")->type_name("FILE");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_plan_show(options); }};
@@ -96,12 +96,14 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     constexpr int kChannelsMost = 1024;
     sub->add_option("--channels", options.channels, "between nodes (default: two for each NIC)")
         ->type_name("N")
-        ->check(CLI::Range(1, kChannelsMost).description(""));
+        ->check(whole_number(1, kChannelsMost));
     only(sub->add_option("--order", options.order, "of nodes (default: topology)"),
          "topology|random");
     sub->add_flag("--rails-crossed", options.rails_crossed,
                   "messages arrive at the NIC of the next rail");
-    sub->add_option("--seed", options.seed, "of a random order (default: 1)")->type_name("N");
+    sub->add_option("--seed", options.seed, "of a random order (default: 1)")
+        ->type_name("N")
+        ->check(whole_number(0, UINT64_MAX));
     add_model(*sub, options.model);
     only(sub->add_option("--stack", options.stack,
                          "NCCL on GPUs, or an MPI with one rank a node (default: nccl)"),

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "app/cli/commands.h"
 #include "app/cli/json_text.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/topo_report.h"
@@ -167,12 +168,9 @@ int cmd_plan_presets(const PlanClusterOptions& options) {
 }
 
 int cmd_plan_show(const PlanClusterOptions& options) {
-    auto cluster = spec::find_cluster(options.cluster);
+    const auto cluster = spec::find_cluster(options.cluster, options.nodes);
     if (!cluster) {
-        return fail(cluster.error());
-    }
-    if (options.nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+        return fail_describing(cluster.error());
     }
     const auto prices = options.prices.empty()
                             ? std::expected<plan::Prices, std::string>(plan::default_prices())

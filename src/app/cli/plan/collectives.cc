@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/commands.h"
 #include "app/cli/html_page.h"
 #include "app/cli/json_text.h"
 #include "app/cli/plan/collective_export.h"
@@ -83,6 +84,9 @@ std::expected<std::vector<std::uint64_t>, std::string> read_sizes(const std::str
         if (!size) {
             return std::unexpected(size.error());
         }
+        if (std::ranges::find(sizes, *size) != sizes.end()) {
+            return std::unexpected(fmt::format("--sizes: {} is there twice", word));
+        }
         sizes.push_back(*size);
     }
     return sizes;
@@ -103,6 +107,9 @@ std::expected<std::vector<plan::Algorithm>, std::string> read_algorithms(const s
         const auto algorithm = plan::parse_algorithm(word);
         if (!algorithm) {
             return std::unexpected("--algorithms: " + algorithm.error());
+        }
+        if (std::ranges::find(result, *algorithm) != result.end()) {
+            return std::unexpected(fmt::format("--algorithms: {} is there twice", word));
         }
         result.push_back(*algorithm);
     }
@@ -245,6 +252,9 @@ int print_rows(const PlanCollectiveOptions& options, const plan::CollectiveModel
             return status;
         }
     }
+    if (std::ranges::find(options.exports, "csv=-") != options.exports.end()) {
+        return 0;
+    }
     if (options.json) {
         fmt::print("{}", json_text(rows_json(options, model, rows, remarks)));
         return 0;
@@ -326,6 +336,14 @@ struct Asked {
     std::optional<plan::Protocol> protocol = {};
 };
 
+/// Looks at all files that will be written. Returns the exit status, 0 if nothing is wrong.
+int check_files(const PlanCollectiveOptions& options, const std::vector<trace::Export>& exports) {
+    std::vector<OutputFile> written = trace::files_of(exports);
+    written.insert(written.begin(), {"--json", options.json ? "-" : ""});
+    written.push_back({"--html", options.html});
+    return check_outputs(written, {&options.cluster, 1});
+}
+
 std::expected<Asked, std::string> read_asked(const PlanCollectiveOptions& options) {
     const auto op = plan::parse_op(options.op);
     auto sizes = read_sizes(options.sizes);
@@ -364,18 +382,18 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (options.cluster.empty()) {
         return misuse("say which cluster: --cluster NAME (see: softib plan presets)");
     }
-    auto cluster = spec::find_cluster(options.cluster);
+    const auto cluster = spec::find_cluster(options.cluster, options.nodes);
     if (!cluster) {
-        return fail(cluster.error());
-    }
-    if (options.nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+        return fail_describing(cluster.error());
     }
     auto asked = read_asked(options);
     if (!asked) {
         return misuse(asked.error());
     }
     const auto& [op, sizes, algorithms, exports, step, protocol] = *asked;
+    if (const int wrong = check_files(options, exports); wrong != 0) {
+        return wrong;
+    }
     const plan::CollectiveOptions wanted = options_of(options, step);
     Progress progress(fmt::format("{} on {}: routing", options.op, options.cluster));
     const auto model = plan::CollectiveModel::make(*cluster, wanted);
@@ -385,6 +403,10 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     const std::vector<Pick> picks = pick(**model, op, sizes, algorithms, protocol);
     if (const auto idle = find_idle_option(options, **model, algorithms_in(picks))) {
         return misuse(*idle);
+    }
+    if (!exports.empty() && picks.size() != 1) {
+        return misuse(
+            "--export is for one size and one algorithm, as --sizes 64MiB --algorithms ring");
     }
     std::vector<std::string> notes;
     if (const auto& fault = (*model)->collnet_fault()) {
@@ -406,11 +428,6 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     }
     std::ranges::copy(plan::notes_of(*cluster), std::back_inserter(notes));
     if (!exports.empty()) {
-        if (rows.size() != 1) {
-            return misuse(
-                "--export is for one size and one algorithm, as --sizes 64MiB "
-                "--algorithms ring");
-        }
         const int status = export_operation(exports, **model, op, rows[0].algorithm, rows[0].bytes);
         if (status != 0) {
             return status;

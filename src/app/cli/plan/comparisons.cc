@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/commands.h"
 #include "app/cli/html_page.h"
 #include "app/cli/json_text.h"
+#include "app/cli/output_files.h"
 #include "app/cli/plan/idle_options.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
@@ -128,12 +130,15 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
     if (const auto idle = find_idle_option(options)) {
         return misuse(*idle);
     }
-    auto cluster = spec::find_cluster(options.cluster.empty() ? kCompareCluster : options.cluster);
+    auto cluster = spec::find_cluster(options.cluster.empty() ? kCompareCluster : options.cluster,
+                                      options.nodes);
     if (!cluster) {
-        return fail(cluster.error());
+        return fail_describing(cluster.error());
     }
-    if (options.nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+    const OutputFile html{"--html", options.html};
+    const std::vector<std::string> read{options.cluster, options.prices};
+    if (const int wrong = check_outputs({&html, 1}, read); wrong != 0) {
+        return wrong;
     }
     plan::CompareRequest request;
     request.cluster = *std::move(cluster);
