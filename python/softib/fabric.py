@@ -16,6 +16,9 @@ class Fabric:
     def __repr__(self):
         return "Fabric(" + ", ".join(f"{key}={value!r}" for key, value in self.keys.items()) + ")"
 
+    def flags(self):
+        return _native.flags(self.keys)
+
     def _topo(self, *flags):
         # A file may have keys of running fabrics, too; flags of them would draw nothing.
         return _native.command("topo", "--config", "/dev/stdin", *flags,
