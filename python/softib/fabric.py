@@ -2,7 +2,7 @@
 """Descriptions of fabrics: the keys of [fabric] in a TOML file, which are flags of `softib up`."""
 import json
 
-from . import _native
+from . import _native, _toml
 
 
 class Fabric:
@@ -19,13 +19,18 @@ class Fabric:
     def flags(self):
         return _native.flags(self.keys)
 
+    def _topo(self, *flags):
+        # A file may have keys of running fabrics, too; flags of them would draw nothing.
+        return _native.command("topo", "--config", "/dev/stdin", *flags,
+                               input=_toml.document(self.keys, {}, {}))
+
     def report(self):
         """Returns switches, cables by class and reach, bisection, diameter and LIDs."""
-        return json.loads(_native.command("topo", *self.flags(), "--report", "--json"))
+        return json.loads(self._topo("--report", "--json"))
 
     def svg(self):
         """Returns a drawing of the fabric (SVG)."""
-        return _native.command("topo", *self.flags(), "--svg", "-")
+        return self._topo("--svg", "-")
 
     def _repr_svg_(self):
         return self.svg()

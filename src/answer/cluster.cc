@@ -69,18 +69,10 @@ Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
 
 }  // namespace
 
-std::expected<plan::Cluster, Refusal> cluster_of(const std::string& name, std::uint32_t nodes) {
-    auto cluster = spec::find_cluster(name);
+std::expected<ClusterReport, Refusal> show(const ClusterQuestion& question) {
+    auto cluster = spec::find_cluster(question.cluster, question.nodes);
     if (!cluster) {
         return std::unexpected(Refusal{cluster.error()});
-    }
-    return nodes == 0 ? *std::move(cluster) : plan::with_nodes(*std::move(cluster), nodes);
-}
-
-std::expected<ClusterReport, Refusal> show(const ClusterQuestion& question) {
-    auto cluster = cluster_of(question.cluster, question.nodes);
-    if (!cluster) {
-        return std::unexpected(cluster.error());
     }
     const auto prices = question.prices.empty()
                             ? std::expected<plan::Prices, std::string>(plan::default_prices())

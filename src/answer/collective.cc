@@ -14,6 +14,7 @@
 #include "answer/json_text.h"
 #include "plan/collective/evidence.h"
 #include "plan/units.h"
+#include "spec/cluster/cluster_file.h"
 
 namespace softib::answer {
 
@@ -70,6 +71,9 @@ std::expected<std::vector<std::uint64_t>, std::string> read_sizes(const std::str
         if (!size) {
             return std::unexpected(size.error());
         }
+        if (std::ranges::find(sizes, *size) != sizes.end()) {
+            return std::unexpected(fmt::format("--sizes: {} is there twice", word));
+        }
         sizes.push_back(*size);
     }
     return sizes;
@@ -90,6 +94,9 @@ std::expected<std::vector<plan::Algorithm>, std::string> read_algorithms(const s
         const auto algorithm = plan::parse_algorithm(word);
         if (!algorithm) {
             return std::unexpected("--algorithms: " + algorithm.error());
+        }
+        if (std::ranges::find(result, *algorithm) != result.end()) {
+            return std::unexpected(fmt::format("--algorithms: {} is there twice", word));
         }
         result.push_back(*algorithm);
     }
@@ -220,10 +227,10 @@ void add_basis(const plan::CollectiveOptions& options, const plan::CollectiveMod
 }  // namespace
 
 std::expected<TimedCollective, Refusal> time_collective(const CollectiveQuestion& question,
-                                                        const Watch& watch) {
-    const auto cluster = cluster_of(question.cluster, question.nodes);
+                                                        const Watch& watch, bool exports) {
+    const auto cluster = spec::find_cluster(question.cluster, question.nodes);
     if (!cluster) {
-        return std::unexpected(cluster.error());
+        return std::unexpected(Refusal{cluster.error()});
     }
     const auto asked = read_asked(question);
     if (!asked) {
@@ -238,6 +245,11 @@ std::expected<TimedCollective, Refusal> time_collective(const CollectiveQuestion
         pick(**model, asked->op, asked->sizes, asked->algorithms, asked->protocol);
     if (const auto idle = find_idle_option(question, **model, algorithms_in(picks))) {
         return std::unexpected(Refusal{*idle, true});
+    }
+    if (exports && picks.size() != 1) {
+        return std::unexpected(Refusal{
+            "--export is for one size and one algorithm, as --sizes 64MiB --algorithms ring",
+            true});
     }
     CollectiveReport report{.question = question, .op = asked->op, .ranks = (*model)->ranks()};
     if (const auto& fault = (*model)->collnet_fault()) {

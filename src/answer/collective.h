@@ -36,8 +36,10 @@ struct TimedCollective {
     std::unique_ptr<plan::CollectiveModel> model = {};
 };
 
+/// Times what a question asks for. With `exports` that must be one size and one algorithm.
 std::expected<TimedCollective, Refusal> time_collective(const CollectiveQuestion& question,
-                                                        const Watch& watch = {});
+                                                        const Watch& watch = {},
+                                                        bool exports = false);
 
 std::string to_json(const CollectiveReport& report);
 

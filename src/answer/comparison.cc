@@ -28,10 +28,10 @@ std::expected<plan::Comparison, Refusal> compare(const CompareQuestion& question
     if (const auto idle = find_idle_option(question)) {
         return std::unexpected(Refusal{*idle, true});
     }
-    auto cluster =
-        cluster_of(question.cluster.empty() ? kCompareCluster : question.cluster, question.nodes);
+    auto cluster = spec::find_cluster(question.cluster.empty() ? kCompareCluster : question.cluster,
+                                      question.nodes);
     if (!cluster) {
-        return std::unexpected(cluster.error());
+        return std::unexpected(Refusal{cluster.error()});
     }
     plan::CompareRequest request;
     request.cluster = *std::move(cluster);

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "plan/cluster/cluster.h"
-
 namespace softib::answer {
 
 struct ClusterQuestion {
@@ -67,8 +65,5 @@ struct Refusal {
 
 /// Hears how far an answer is; may be empty.
 using Watch = std::function<void(std::size_t done, std::size_t all, const std::string& what)>;
-
-/// Returns the cluster of this name or file, or the first nodes of it.
-std::expected<plan::Cluster, Refusal> cluster_of(const std::string& name, std::uint32_t nodes);
 
 }  // namespace softib::answer

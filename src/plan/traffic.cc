@@ -114,7 +114,7 @@ std::expected<Schedule, std::string> Schedule::make(const Traffic& traffic, std:
     return schedule;
 }
 
-/// Refuses a shift by which every port would send to itself.
+/// Refuses a shift by which every port would send to itself, or that goes around the ring.
 std::expected<void, std::string> Schedule::check_shift() const {
     std::size_t places = 0;
     if (traffic_.pattern == Pattern::kShift) {
@@ -128,8 +128,15 @@ std::expected<void, std::string> Schedule::check_shift() const {
         groups.erase(std::ranges::unique(groups).begin(), groups.end());
         places = groups.size();
     }
-    if (places == 0 || traffic_.shift % places != 0) {
+    if (places == 0 || (traffic_.shift != 0 && traffic_.shift < places)) {
         return {};
+    }
+    if (traffic_.shift % places != 0) {
+        return std::unexpected(
+            fmt::format("a shift of {} is more than the {} {}: take one from 1 "
+                        "to {}",
+                        traffic_.shift, places,
+                        traffic_.pattern == Pattern::kShift ? "hosts" : "groups", places - 1));
     }
     return std::unexpected(fmt::format(
         "a shift of {} among {} {} sends from every host to {}: take a shift from 1 to {}",

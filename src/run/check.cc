@@ -103,9 +103,23 @@ std::string idle_in(const Pending& each, const spec::Scenario& scenario, spec::R
                    : fmt::format("{}: '{}' does nothing without {}", each.given.origin,
                                  each.given.key, serves.acts_with);
     }
+    // A flag is for the traffics that do not say it themselves.
+    const auto says_itself = [&](std::size_t traffic) {
+        return each.given.origin.starts_with("--") &&
+               std::ranges::any_of(scenario.given, [&](const Given& other) {
+                   return other.key == each.given.key && other.traffic == traffic;
+               });
+    };
     std::string why;
     for (std::size_t i = 0; i < scenario.traffics.size(); ++i) {
-        if (each.given.traffic != Given::kEveryTraffic && each.given.traffic != i) {
+        const bool of_all = each.given.traffic == Given::kEveryTraffic;
+        if (!of_all && each.given.traffic != i) {
+            continue;
+        }
+        if (of_all && says_itself(i)) {
+            why = why.empty() ? refuse(each.given, "changes nothing, since every traffic says it",
+                                       "say it only there")
+                              : why;
             continue;
         }
         std::string idle = idle_with(each, scenario, scenario.traffics[i], kind);

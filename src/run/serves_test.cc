@@ -58,7 +58,7 @@ const std::map<std::string, Sample, std::less<>> kSamples{
     {"seed", {"7"}},
     {"until", {"500ns"}},
     {"compare", {"ib,ib+adaptive"}},
-    {"adaptive", {"true"}},
+    {"adaptive", {"true", {{"traffic", "random"}, {"repetitions", "12"}}}},
     {"congestion_control", {"true", {{"traffic", "incast"}, {"size", "400kB"}}}},
     {"cc_threshold", {"15", kControlled}},
     {"cc_marking_rate", {"9", kControlled}},
@@ -100,6 +100,7 @@ const std::map<std::string, Sample, std::less<>> kSamples{
     {"dcqcn_hai",
      {"50%",
       {{"link_layer", "ethernet"},
+       {"size", "-"},
        {"traffic", "incast,size=8MB,sources=1"},
        {"traffic", "incast,size=500kB"},
        {"ecn", "1KiB,4KiB,100%"},
@@ -261,12 +262,15 @@ class EveryKey : public testing::Test {
                                    : text;
     }
 
-    /// Returns the flags of a run of a kind beside a sample. "-" as the radix leaves the tree out.
+    /// Returns the flags of a run of a kind beside a sample. "-" as the radix leaves the tree out,
+    /// and as the size the size.
     static Flags flags_of(const KindOfRun& kind, const Flags& beside) {
         Flags flags{{"topology", "fat-tree"}, {"hosts", "8"}, {"radix", "4"}, {"size", "16kB"}};
         for (const auto& [key, value] : beside) {
             if (key == "radix" && value == "-") {
                 flags.erase(flags.begin(), flags.begin() + 3);
+            } else if (key == "size" && value == "-") {
+                std::erase(flags, std::pair<std::string, std::string>("size", "16kB"));
             } else if (!(kind.name == "compare" && key == "link_layer")) {
                 flags.emplace_back(key, value);
             }
@@ -304,15 +308,19 @@ class EveryKey : public testing::Test {
         }
         Watch watch;
         const auto outcome = execute(*run, watch);
-        return {false, outcome ? without_cost(to_json(**outcome)) : outcome.error()};
+        return {false, outcome ? without_echo(to_json(**outcome)) : outcome.error()};
     }
 
-    /// Drops the lines of what a simulation costs.
-    static std::string without_cost(const std::string& json) {
+    /// Drops the lines of what a simulation costs, and those that only repeat what was asked for.
+    static std::string without_echo(const std::string& json) {
+        constexpr std::string_view kEchoes[] = {
+            "cpu_seconds", "\"data_vls\"", "\"adaptive\"",   "\"congestion_control\"",
+            "\"qos\"",     "\"seed\"",     "\"link_layer\"", "\"model\""};
         std::istringstream lines(json);
         std::string kept;
         for (std::string line; std::getline(lines, line);) {
-            if (line.find("cpu_seconds") == line.npos) {
+            if (std::ranges::none_of(
+                    kEchoes, [&](std::string_view echo) { return line.find(echo) != line.npos; })) {
                 kept += line + "\n";
             }
         }

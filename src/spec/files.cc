@@ -2,40 +2,12 @@
 // Reads descriptions, and the files that they name, from disk.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <system_error>
-#include <vector>
 
 #include "spec/description.h"
+#include "spec/text_file.h"
 
 namespace softib::spec {
-
-namespace {
-
-constexpr std::size_t kFileBytesMax = std::size_t{256} << 20;
-
-std::expected<std::string, std::string> read_file(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::string text;
-    std::vector<char> piece(std::size_t{1} << 20);
-    // Read piece by piece, because some files (/dev/zero) never end.
-    while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
-        text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-        if (text.size() > kFileBytesMax) {
-            return std::unexpected(fmt::format("{} is larger than {} MiB: is it the right file?",
-                                               file, kFileBytesMax >> 20));
-        }
-    }
-    if (!in.eof()) {
-        return std::unexpected(
-            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
-    }
-    return text;
-}
-
-}  // namespace
 
 Result load_description(const std::string& file, Description& description) {
     const auto text = read_file(file);

@@ -22,6 +22,7 @@ static_assert(kCells < 64);
 constexpr std::size_t kFrameHead = 2 * sizeof(std::uint32_t);
 constexpr std::uint32_t kFrameBytesMax = 256U << 20;
 constexpr std::uint32_t kPortsMax = 4U << 20;
+constexpr std::size_t kMagicBytes = sizeof kRecordingMagic - 1;
 
 using Cells = std::array<std::uint64_t, kCells>;
 Cells cells_of(const PortCounts& counts) {
@@ -240,17 +241,37 @@ bool RecordingSource::take_sample(const std::string& bytes) {
     return in.good();
 }
 
-std::expected<Reading, std::string> RecordingSource::damaged() const {
+std::unexpected<std::string> RecordingSource::damaged() const {
     return std::unexpected(fmt::format("{} is no recording, or is damaged", path_));
 }
 
-std::expected<Reading, std::string> RecordingSource::read() {
-    constexpr std::size_t kMagicBytes = sizeof kRecordingMagic - 1;
+std::expected<void, std::string> RecordingSource::open_file() {
     if (fd_ < 0) {
         fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-        if (fd_ < 0) {
-            return std::unexpected(fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
-        }
+    }
+    return fd_ < 0 ? std::unexpected(fmt::format("cannot read {}: {}", path_, std::strerror(errno)))
+                   : std::expected<void, std::string>();
+}
+
+std::expected<void, std::string> RecordingSource::check() {
+    if (auto opened = open_file(); !opened) {
+        return opened;
+    }
+    std::array<char, kMagicBytes> magic{};
+    const ssize_t got = pread(fd_, magic.data(), magic.size(), 0);
+    if (got < 0) {
+        return std::unexpected(fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
+    }
+    // A simulation that begins has not written all of it yet.
+    if (std::memcmp(magic.data(), kRecordingMagic, static_cast<std::size_t>(got)) != 0) {
+        return damaged();
+    }
+    return {};
+}
+
+std::expected<Reading, std::string> RecordingSource::read() {
+    if (auto opened = open_file(); !opened) {
+        return std::unexpected(opened.error());
     }
     if (at_ == 0) {
         std::array<char, kMagicBytes> magic{};

@@ -60,6 +60,7 @@ class RecordingSource final : public Source {
 
     /// Returns the next reading; the last one again while there is no other.
     std::expected<Reading, std::string> read() override;
+    std::expected<void, std::string> check() override;
     std::string name() const override;
     Pace pace() const override { return Pace::kRecorded; }
     bool has_more() const override { return more_; }
@@ -69,10 +70,11 @@ class RecordingSource final : public Source {
         FrameKind kind;
         std::string bytes;
     };
+    std::expected<void, std::string> open_file();
     std::expected<std::optional<Frame>, std::string> next_frame();
     bool take_inventory(const std::string& bytes);
     bool take_sample(const std::string& bytes);
-    std::expected<Reading, std::string> damaged() const;
+    std::unexpected<std::string> damaged() const;
 
     std::string path_;
     int fd_ = -1;

@@ -69,6 +69,9 @@ class Source {
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
     virtual ~Source() = default;
+    /// Checks, before anything is read, whether there is something to read. The error is a sentence
+    /// that says why there will never be.
+    virtual std::expected<void, std::string> check() { return {}; }
     /// Reads all ports. The error is a sentence that says why nothing can be read now; the next
     /// call tries again.
     virtual std::expected<Reading, std::string> read() = 0;

@@ -20,7 +20,6 @@ ENVIRONMENT = ("--", "env")
 ROWS = {
     ("down", "--fabric"): [((), ("-f", "nobody"), "no fabric 'nobody'")],
     ("down", "--all"): [(("lab",), ("--all",), "not both")],
-    ("down", "--json"): [(("nobody",), ("--json",), "-")],
     ("list", "--json"): [((), ("--json",), "-")],
     ("status", "--fabric"): [((), ("-f", "pk"), "-")],
     ("status", "--verbose"): [(("-f", "pk"), ("-v",), "-")],
@@ -131,7 +130,7 @@ ROWS[("serve", "--recording")].append((("--port", "0"), ("--recording", "/nowher
 ELSEWHERE = {
     "cli/test_telemetry.py": [("serve", "--json"), ("serve", "--allow-control"),
                               ("serve", "--umad"), ("telemetry", "--umad")],
-    "cli/test_commands.py": [("telemetry", "--json")],
+    "cli/test_commands.py": [("telemetry", "--json"), ("down", "--json")],
     "cli/test_mpirun.py": [("mpirun", "--json")],
     "clients/test_mpi.py": [("mpirun", "--real-hostname")],
     "cli/test_live_options.py": [("log", "--follow"), ("serve", "--name")],

@@ -70,10 +70,10 @@ ALLOWED = {
     "plan": ["core/base", "core/topo", "core/link", "core/sharp/manager", "net", "net/plant",
              "net/sim", "net/flow"],
     "spec/cluster": ["core/base", "core/topo", "plan", "spec/scenario", "spec"],
-    "spec/model": ["core/base", "plan"],
+    "spec/model": ["core/base", "plan", "spec"],
     # gzip's format, for the server and for traces.
     "zip": [],
-    "spec/trace": ["core/base", "plan", "zip"],
+    "spec/trace": ["core/base", "plan", "spec", "zip"],
     "spec/scenario": ["core/topo", "core/link", "core/hca", "net", "net/sim", "net/flow", "plan",
                       "spec"],
     "spec/train": ["core/base", "plan", "spec/cluster", "spec/model", "spec/scenario", "spec"],

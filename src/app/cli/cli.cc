@@ -85,11 +85,11 @@ Command add_help(CLI::App& app, Parsed& parsed) {
 }
 
 /// Splits off the words behind the first "--", which are the command line of another program.
-std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
+std::vector<std::string> split(int argc, char** argv, complete::Behind& behind) {
     std::vector<std::string> ours(argv + 1, argv + argc);
     const auto dashes = std::ranges::find(ours, "--");
     if (dashes != ours.end()) {
-        parsed.command.assign(std::next(dashes), ours.end());
+        behind.emplace(std::next(dashes), ours.end());
         ours.erase(dashes, ours.end());
     }
     return ours;
@@ -117,6 +117,13 @@ std::string given_command(const CLI::App& app) {
     return given.empty() ? full_name(app) : given_command(*given.front());
 }
 
+/// Returns what CLI11 says, in words that tell what to do.
+std::string told(const CLI::ParseError& error) {
+    const std::string text = error.what();
+    const std::size_t twice = text.find(": At Most 1 required");
+    return twice == std::string::npos ? text : text.substr(0, twice) + " is there twice: give one";
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"InfiniBand in user space: no hardware, no kernel module, no root", "softib"};
     app.set_version_flag("--version", std::string("softib ") + SOFTIB_VERSION);
@@ -133,7 +140,9 @@ int run(int argc, char** argv) {
         fmt::print("{}", complete::answer(describe_command(app), words));
         return 0;
     }
-    std::vector<std::string> args = split(argc, argv, parsed);
+    complete::Behind behind;
+    std::vector<std::string> args = split(argc, argv, behind);
+    parsed.command = behind.value_or(std::vector<std::string>());
     if (!args.empty() && is_left_out(args.front())) {
         return build_and_run(argv);
     }
@@ -142,7 +151,8 @@ int run(int argc, char** argv) {
     }
     // A command that is not for people is not described.
     if (const complete::Command known = describe_command(app); !known.commands.empty()) {
-        if (const std::string wrong = complete::find_stray_word(known, args); !wrong.empty()) {
+        if (const std::string wrong = complete::find_stray_word(known, args, behind);
+            !wrong.empty()) {
             return misuse(wrong);
         }
     }
@@ -156,7 +166,7 @@ int run(int argc, char** argv) {
         if (error.get_exit_code() == 0) {
             return app.exit(error);
         }
-        return misuse(fmt::format("{}; see: {} --help", error.what(), given_command(app)));
+        return misuse(fmt::format("{}; see: {} --help", told(error), given_command(app)));
     }
 }
 

@@ -64,7 +64,9 @@ Command add_log(CLI::App& app, Parsed& parsed) {
         ->type_name("FABRIC")
         ->check(check_name);
     sub->add_flag("-f,--follow", log.follow, "go on with what it does, until the fabric ends");
-    sub->add_option("-n,--lines", log.lines, "only the last lines (default: all)")->type_name("N");
+    sub->add_option("-n,--lines", log.lines, "only the last lines (default: all)")
+        ->type_name("N")
+        ->check(whole_number(0, UINT32_MAX));
     sub->add_flag("--json", log.json, "print JSON, an object for each line");
     return {sub, [&log] { return cmd_log(log); }};
 }
@@ -93,7 +95,7 @@ Command add_topo(CLI::App& app, Parsed& parsed) {
                   "count switches, cables by kind and reach, bisection, diameter, LIDs");
     sub->add_option("--rack-hosts", topo.rack_hosts, "hosts in a rack, for --report")
         ->type_name("N")
-        ->check(CLI::Range(1, 1000));
+        ->check(whole_number(1, 1000));
     add_json(*sub, topo.json);
     add_fabric_flags(*sub, topo.flags);
     return {sub, [&topo] { return cmd_topo(topo); }};
@@ -174,7 +176,7 @@ Command add_mpirun(CLI::App& app, Parsed& parsed) {
     sub->add_option("-n,--ranks", mpirun.ranks,
                     "ranks, 1 to 65536; more than hosts: in turn (default: hosts)")
         ->type_name("N")
-        ->check(CLI::Range(1, 65536).description(""));
+        ->check(whole_number(1, 65536));
     only(sub->add_option("--mpi", mpirun.mpi,
                          "whose mpirun (default: what the program is linked with)"),
          "openmpi|mpich");

@@ -28,7 +28,7 @@ Command add_route(CLI::App& app, Parsed& parsed) {
         return one->add_option(name, value)->type_name(type);
     };
     const auto number = [&](CLI::App* one, const char* name, std::string& value, const char* type) {
-        operand(one, name, value, type)->required()->check(CLI::NonNegativeNumber.description(""));
+        operand(one, name, value, type)->required()->check(whole_number(0, UINT16_MAX));
     };
     CLI::App* const show = action("show", "print the table, or the switches if none is named");
     operand(show, "switch", route.switch_name, "SWITCH");
@@ -102,7 +102,9 @@ Command add_link(CLI::App& app, Parsed& parsed) {
     sub->add_option("node", link.node, "a switch, a host, or HOST/DEVICE; with :PORT behind it")
         ->type_name("NODE")
         ->required();
-    sub->add_option("port", link.port, "its port (default: 1)")->type_name("PORT");
+    sub->add_option("port", link.port, "its port (default: 1)")
+        ->type_name("PORT")
+        ->check(whole_number(1, 254));
     return {sub, [&link] { return cmd_link(link); }};
 }
 
@@ -140,12 +142,12 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
     sub->add_option("-s,--snaplen", capture.snap_bytes,
                     "bytes kept of each packet, 14 to 65535 (default: 65535)")
         ->type_name("BYTES")
-        ->check(CLI::Range(14, 65535).description(""));
+        ->check(whole_number(14, 65535));
     sub->add_flag("--bare", capture.bare,
                   "bare packets (link type 247), which Wireshark cannot read");
     sub->add_option("-c,--count", capture.count, "stop after N packets (default: never)")
         ->type_name("N")
-        ->check(CLI::PositiveNumber.description(""));
+        ->check(whole_number(1, UINT64_MAX));
     add_json(*sub, capture.json);
     return {sub, [&capture] { return cmd_capture(capture); }};
 }

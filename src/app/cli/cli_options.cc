@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +42,23 @@ void only(CLI::Option* option, const std::string& choices) {
                                fmt::join(names, ","));
         },
         "");
+}
+
+std::function<std::string(const std::string&)> whole_number(std::uint64_t least,
+                                                            std::uint64_t most) {
+    return [least, most](const std::string& word) {
+        std::uint64_t number = 0;
+        const char* const end = word.data() + word.size();
+        const auto [rest, wrong] = std::from_chars(word.data(), end, number);
+        const bool octal = word.size() > 1 && word.front() == '0';  // CLI11 would read it so.
+        if (wrong == std::errc() && rest == end && !octal && number >= least && number <= most) {
+            return std::string();
+        }
+        return most == UINT64_MAX
+                   ? fmt::format("must be a whole number of {} or more, not '{}'", least, word)
+                   : fmt::format("must be a whole number from {} to {}, not '{}'", least, most,
+                                 word);
+    };
 }
 
 void add_json(CLI::App& app, bool& json) {

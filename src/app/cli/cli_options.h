@@ -65,6 +65,9 @@ struct Parsed {
 std::string check_name(const std::string& name);
 /// Lets an option take only one of the names between the bars: "up|down".
 void only(CLI::Option* option, const std::string& choices);
+/// Returns what refuses all but whole numbers from `least` to `most`. For CLI11's check().
+std::function<std::string(const std::string&)> whole_number(std::uint64_t least,
+                                                            std::uint64_t most);
 void add_json(CLI::App& app, bool& json);
 /// Adds --json to a command that runs another program: the JSON goes to standard error, because
 /// standard output is that program's.

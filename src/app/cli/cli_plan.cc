@@ -29,7 +29,7 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
         ->type_name("CLUSTER");
     app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")
         ->type_name("N")
-        ->check(CLI::Range(1U, answer::kNodesMost).description(""));
+        ->check(whole_number(1, answer::kNodesMost));
 }
 
 /// Returns the names of the options that the command line gives.
@@ -64,7 +64,7 @@ Command add_show(CLI::App& plan, PlanClusterOptions& options) {
     add_cluster_operand(*sub, question.cluster);
     sub->add_option("--nodes", question.nodes, "take this many nodes of it")
         ->type_name("N")
-        ->check(CLI::Range(1U, answer::kNodesMost).description(""));
+        ->check(whole_number(1, answer::kNodesMost));
     sub->add_option("--prices", question.prices, "price ranges (TOML)")->type_name("FILE");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_plan_show(options); }};
@@ -95,12 +95,14 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
                   "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
     sub->add_option("--channels", question.channels, "between nodes (default: two for each NIC)")
         ->type_name("N")
-        ->check(CLI::Range(1U, answer::kChannelsMost).description(""));
+        ->check(whole_number(1, answer::kChannelsMost));
     only(sub->add_option("--order", question.order, "of nodes (default: topology)"),
          answer::kOrders);
     sub->add_flag("--rails-crossed", question.rails_crossed,
                   "messages arrive at the NIC of the next rail");
-    sub->add_option("--seed", question.seed, "of a random order (default: 1)")->type_name("N");
+    sub->add_option("--seed", question.seed, "of a random order (default: 1)")
+        ->type_name("N")
+        ->check(whole_number(0, UINT64_MAX));
     add_model(*sub, question.model);
     only(sub->add_option("--stack", question.stack,
                          "NCCL on GPUs, or an MPI with one rank a node (default: nccl)"),

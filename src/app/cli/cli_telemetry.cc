@@ -31,7 +31,7 @@ void add_sampling(CLI::App& app, TelemetryCommand& command) {
     app.add_option("--history-max", command.history_max,
                    "bytes of it at most, 1048576 or more (default: 536870912)")
         ->type_name("BYTES")
-        ->check(CLI::Range(kHistoryBytesMin, UINT64_MAX).description(""));
+        ->check(whole_number(kHistoryBytesMin, UINT64_MAX));
     app.add_option("--rules", command.rules, "rules for alarms (TOML) instead of the built-in")
         ->type_name("FILE");
     app.add_option("--sysfs", command.sysfs,
@@ -57,7 +57,7 @@ Command add_serve(CLI::App& app, Parsed& parsed) {
     add_sampling(*sub, command);
     sub->add_option("--port", command.port, "the port (default: 8080; 0: any that is free)")
         ->type_name("PORT")
-        ->check(CLI::Range(0, 65535).description(""));
+        ->check(whole_number(0, 65535));
     sub->add_option("--address", command.address,
                     "where to listen (default: 127.0.0.1); others need --cert and --key")
         ->type_name("ADDR");

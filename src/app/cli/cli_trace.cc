@@ -36,7 +36,7 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
     add_place(*sub, options.cluster);
     sub->add_option("--nodes", options.nodes, "take this many nodes of it (default: all)")
         ->type_name("N")
-        ->check(CLI::Range(1, kPlacesMost).description(""));
+        ->check(whole_number(1, kPlacesMost));
     only(sub->add_option("--model", options.model, "how messages move (default: flow)"),
          "flow|packet");
     sub->add_option("--placement", options.placement,
@@ -45,8 +45,10 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
     sub->add_option("--per-node", options.per_node,
                     "ranks that a node takes (default: one for each GPU)")
         ->type_name("N")
-        ->check(CLI::Range(1, kPlacesMost).description(""));
-    sub->add_option("--seed", options.seed, "of random placements (default: 1)")->type_name("N");
+        ->check(whole_number(1, kPlacesMost));
+    sub->add_option("--seed", options.seed, "of random placements (default: 1)")
+        ->type_name("N")
+        ->check(whole_number(0, UINT64_MAX));
     sub->add_option("--job", options.jobs, "one more job beside it, as FILE@PLACEMENT; repeatable")
         ->type_name("JOB")
         ->expected(1)
@@ -105,6 +107,7 @@ Command add_scale(CLI::App& trace, TraceFileOptions& options) {
     add_files(*sub, options.files, "files of one job, then the one to write");
     sub->add_option("--ranks", options.ranks, "a multiple of those that it has")
         ->type_name("N")
+        ->check(whole_number(1, 1U << 20))
         ->required();
     add_groups(*sub, options.groups);
     add_place(*sub, options.cluster);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -158,6 +159,9 @@ std::expected<void, std::string> add_port(const shm::Arena& arena, const std::st
               arena.hcas[port.peer.index].index_on_host + 1 == name->port));
         if (!(is_it || leads_to_it) || port.peer.kind == shm::NodeRef::kNone) {
             continue;
+        }
+        if (std::ranges::find(taps, &port.taps) != taps.end()) {
+            return std::unexpected(fmt::format("'{}' is a cable that was named before", text));
         }
         taps.push_back(&port.taps);
         if (port.peer.kind == shm::NodeRef::kHca) {

@@ -6,6 +6,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
 #include "app/fabric/enter_host.h"
+#include "app/fabric/observe.h"
 #include "app/fabric/term.h"
 
 namespace softib::app {
@@ -62,6 +63,13 @@ int cmd_exec(const ExecOptions& options) {
 }
 
 int cmd_am(AmOptions options) {
+    const auto observer = Observer::open(options.where.fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    if (const auto subnet = check_subnet(*observer); !subnet) {
+        return fail(subnet.error());
+    }
     options.where.command = {"softib-am"};
     if (!options.key.empty()) {
         options.where.command.insert(options.where.command.end(), {"--am-key", options.key});

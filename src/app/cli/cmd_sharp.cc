@@ -7,6 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/cli/output_files.h"
 #include "app/cli/text_file.h"
 #include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
@@ -156,6 +157,10 @@ int cmd_sharp(const SharpOptions& options) {
     const bool draws = !options.dot.empty() || !options.svg.empty();
     if (draws && (options.action != "trees" || options.json)) {
         return misuse("--dot and --svg are for softib sharp trees, without --json");
+    }
+    const OutputFile files[]{{"--dot", options.dot}, {"--svg", options.svg}};
+    if (const int wrong = check_outputs(files); wrong != 0) {
+        return wrong;
     }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {

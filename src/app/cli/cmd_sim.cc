@@ -61,8 +61,8 @@ int cmd_sim(const SimOptions& options) {
     if (!run) {
         return run.error().misuse ? misuse(run.error().text) : fail(run.error().text);
     }
-    if (auto writable = sim::check_files(*run); !writable) {
-        return fail(writable.error());
+    if (const int wrong = sim::check_files(*run, {asked.file, asked.config}); wrong != 0) {
+        return wrong;
     }
     return run->kind_name() == spec::RunKind::kSweep ? sweep::run_sweep(*run) : execute(*run);
 }

@@ -9,10 +9,12 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "answer/topology.h"
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/cli/output_files.h"
 #include "app/cli/text_file.h"
 #include "app/fabric/fabric_dir.h"
 #include "app/fabric/observe.h"
@@ -102,6 +104,17 @@ std::string idle_option(const TopoOptions& options) {
     return {};
 }
 
+/// Returns the files that describe the fabric.
+std::vector<std::string> files_read(const FabricFlags& flags) {
+    std::vector<std::string> files{flags.config};
+    for (const auto& [key, value] : flags.keys) {
+        if (key == "from") {
+            files.push_back(value);
+        }
+    }
+    return files;
+}
+
 /// Returns whether the terminal can show Unicode, by the locale.
 bool unicode_wanted() {
     for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -120,6 +133,13 @@ bool unicode_wanted() {
 int cmd_topo(const TopoOptions& options) {
     if (const std::string why = idle_option(options); !why.empty()) {
         return misuse(why);
+    }
+    const OutputFile files[]{{"--dot", options.dot},
+                             {"--svg", options.svg},
+                             {"--ibnetdiscover", options.ibnetdiscover},
+                             {"--ibsim", options.ibsim}};
+    if (const int wrong = check_outputs(files, files_read(options.flags)); wrong != 0) {
+        return wrong;
     }
     const auto drawn = load(options);
     if (!drawn) {

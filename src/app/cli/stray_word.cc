@@ -34,7 +34,7 @@ class Walk {
   public:
     explicit Walk(const Command& program) : path_{&program} {}
 
-    std::string follow(std::span<const std::string> words) {
+    std::string follow(std::span<const std::string> words, const Behind& behind) {
         for (std::size_t i = 0; i < words.size(); ++i) {
             const std::string& word = words[i];
             const bool is_last = i + 1 == words.size();
@@ -50,9 +50,13 @@ class Walk {
             }
             i += takes_next_ ? 1 : 0;
         }
-        return command().needs_command
-                   ? say("{} needs {}: {}", full_name(),
-                         path_.size() == 1 ? "a command" : "an action", actions())
+        if (command().needs_command) {
+            return say("{} needs {}: {}", full_name(),
+                       path_.size() == 1 ? "a command" : "an action", actions());
+        }
+        return behind && !command().runs_program
+                   ? say("{} runs no other program: '--{}{}' has no place", full_name(),
+                         behind->empty() ? "" : " ", behind->empty() ? "" : behind->front())
                    : "";
     }
 
@@ -162,7 +166,17 @@ class Walk {
                 wrong_ = unknown(word.substr(0, equals));
                 return nullptr;
             }
-            return equals == std::string::npos ? with_value(*option, next) : option;
+            if (equals == std::string::npos) {
+                return with_value(*option, next);
+            }
+            if (option->operand.empty() || equals + 1 == word.size()) {
+                wrong_ = option->operand.empty() ? say("{} takes no value: leave out '{}'",
+                                                       word.substr(0, equals), word.substr(equals))
+                                                 : say("{} needs {} behind the '='",
+                                                       word.substr(0, equals), option->operand);
+                return nullptr;
+            }
+            return option;
         }
         for (std::size_t i = 1; i < word.size(); ++i) {  // "-av" is "-a -v"; "-fNAME" is "-f NAME".
             const Option* const option = find(std::string{'-', word[i]});
@@ -213,7 +227,8 @@ class Walk {
 
 }  // namespace
 
-std::string find_stray_word(const Command& program, std::span<const std::string> words) {
+std::string find_stray_word(const Command& program, std::span<const std::string> words,
+                            const Behind& behind) {
     const auto asks_for_help = [](const std::string& word) {
         return word == "--help" || word == "-h";
     };
@@ -221,7 +236,7 @@ std::string find_stray_word(const Command& program, std::span<const std::string>
         (!words.empty() && words.front() == "--version")) {
         return "";
     }
-    return Walk(program).follow(words);
+    return Walk(program).follow(words, behind);
 }
 
 }  // namespace softib::app::complete

@@ -9,7 +9,7 @@
 namespace softib::app::complete {
 namespace {
 
-Command command(const char* name) {
+Command small_command(const char* name) {
     Command made;
     made.name = name;
     made.options = {{{"-h", "--help"}, "", ""}};
@@ -18,27 +18,27 @@ Command command(const char* name) {
 
 /// Makes a program with the commands up [NAME], down [FABRIC...], exec HOST -- PROGRAM, and
 /// route show|set.
-Command program() {
-    Command up = command("up");
+Command small_program() {
+    Command up = small_command("up");
     up.options.push_back({{"-n", "--hosts"}, "N", ""});
     up.options.push_back({{"-v", "--verbose"}, "", ""});
     up.options.push_back({{"--delta"}, "N", ""});
     up.operands = {"NAME"};
-    Command down = command("down");
+    Command down = small_command("down");
     down.operands = {"FABRIC"};
     down.last_repeats = true;
-    Command exec = command("exec");
+    Command exec = small_command("exec");
     exec.operands = {"HOST"};
     exec.runs_program = true;
-    Command show = command("show");
+    Command show = small_command("show");
     show.inherits = true;
-    Command set = command("set");
+    Command set = small_command("set");
     set.operands = {"SWITCH", "LID"};
-    Command route = command("route");
+    Command route = small_command("route");
     route.options.push_back({{"--json"}, "", ""});
     route.needs_command = true;
     route.commands = {show, set};
-    Command all = command("softib");
+    Command all = small_command("softib");
     all.options.push_back({{"--version"}, "", ""});
     all.needs_command = true;
     all.commands = {up, down, exec, route};
@@ -46,7 +46,7 @@ Command program() {
 }
 
 std::string stray(const std::vector<std::string>& words) {
-    return find_stray_word(program(), words);
+    return find_stray_word(small_program(), words);
 }
 
 TEST(StrayWord, IsNoneWhereEachWordHasAPlace) {
@@ -98,6 +98,27 @@ TEST(StrayWord, IsAnOperandTooMany) {
               "softib up takes only NAME: 'b' is one too many; see: softib up --help");
     EXPECT_EQ(stray({"route", "show", "sw0"}),
               "softib route show takes no operand: 'sw0'; see: softib route show --help");
+}
+
+TEST(StrayWord, IsAFlagWithAValueAndAnOptionWithAnEmptyOne) {
+    EXPECT_EQ(stray({"up", "--verbose=false"}),
+              "--verbose takes no value: leave out '=false'; see: softib up --help");
+    EXPECT_EQ(stray({"up", "--hosts=", "4"}),
+              "--hosts needs N behind the '='; see: softib up --help");
+}
+
+TEST(StrayWord, IsBehindDashesOfACommandThatRunsNoProgram) {
+    const auto behind = [](const std::vector<std::string>& words,
+                           const std::vector<std::string>& program_words) {
+        return find_stray_word(small_program(), words, program_words);
+    };
+    EXPECT_EQ(behind({"down", "a"}, {"b"}),
+              "softib down runs no other program: '-- b' has no place; see: softib down --help");
+    EXPECT_EQ(behind({"route", "show"}, {}),
+              "softib route show runs no other program: '--' has no place; see: softib route show "
+              "--help");
+    EXPECT_EQ(behind({"exec", "h0"}, {"ls", "-l"}), "");
+    EXPECT_EQ(behind({"up", "--help"}, {"b"}), "");
 }
 
 TEST(StrayWord, SaysWhichActionsThereAreWhereOneIsNeeded) {

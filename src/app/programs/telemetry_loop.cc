@@ -266,7 +266,11 @@ std::expected<void, std::string> TelemetryLoop::prepare() {
     if (auto made = make_scratch(); !made) {
         return made;
     }
-    collector_ = std::make_unique<telemetry::Collector>(make_source(options_), std::move(*rules));
+    auto source = make_source(options_);
+    if (auto there = source->check(); !there) {
+        return there;
+    }
+    collector_ = std::make_unique<telemetry::Collector>(std::move(source), std::move(*rules));
     if (auto opened = open_history(); !opened) {
         return opened;
     }
@@ -342,6 +346,9 @@ std::expected<void, std::string> TelemetryLoop::run() {
         return prepared;
     }
     step();  // Before the server starts, so that the first request finds a snapshot.
+    if (const std::string trouble = collector_->snapshot()->trouble; !trouble.empty()) {
+        fmt::print(stderr, "softib-telemetry: {}; trying again every second\n", trouble);
+    }
     std::unique_ptr<server::Front> front;
     std::thread serving;
     if (options_.serve) {

@@ -36,6 +36,7 @@ constexpr std::uint32_t kNodesMost = 1U << 20;
 
 std::expected<std::vector<std::uint32_t>, std::string> parse_nodes(std::string_view text) {
     std::vector<std::uint32_t> nodes;
+    std::vector<bool> seen(kNodesMost);
     const char* at = text.data();
     const char* const end = at + text.size();
     const auto number = [&](std::uint32_t& value) {
@@ -57,6 +58,10 @@ std::expected<std::vector<std::uint32_t>, std::string> parse_nodes(std::string_v
                 "placement '{}' must be linear, random, round-robin, or nodes as 0-3,8", text));
         }
         for (std::uint32_t node = first; node <= last; ++node) {
+            if (seen[node]) {
+                return std::unexpected(fmt::format("placement '{}' has node {} twice", text, node));
+            }
+            seen[node] = true;
             nodes.push_back(node);
         }
         if (at == end) {

@@ -305,6 +305,19 @@ std::expected<Cluster, std::string> find_cluster(const std::string& name) {
     return text ? parse_cluster(*text, name) : std::unexpected(text.error());
 }
 
+std::expected<Cluster, std::string> find_cluster(const std::string& name, std::uint32_t nodes) {
+    auto cluster = find_cluster(name);
+    if (!cluster || nodes == 0) {
+        return cluster;
+    }
+    const bool sized = name.find_first_of(":/") != name.npos || name.ends_with(".toml");
+    if (sized && nodes > cluster->nodes()) {
+        return std::unexpected(fmt::format("--nodes: there are only {} nodes in {}, not {}",
+                                           cluster->nodes(), name, nodes));
+    }
+    return plan::with_nodes(*std::move(cluster), nodes);
+}
+
 std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
                                                       const std::string& file) {
     const auto table = parse_toml(text, file);
@@ -329,7 +342,8 @@ std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
         const auto low = size == 2 || size == 3 ? range->at(0).value<double>() : std::nullopt;
         const auto high = low ? range->at(1).value<double>() : std::nullopt;
         const auto source = size == 3 ? range->at(2).value<std::string>() : file;
-        if (!low || !high || *low < 0 || *high < *low || !source) {
+        const bool ordered = low && high && *low >= 0 && *low <= *high && std::isfinite(*high);
+        if (!ordered || !source) {
             return refuse(node.source(),
                           fmt::format("'{}' must be a range of two numbers and, if you want, where "
                                       "they are from: [LOW, HIGH, \"source\"]",

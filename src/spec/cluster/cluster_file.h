@@ -15,6 +15,7 @@
 //
 // Errors begin with FILE:LINE:COLUMN and name the nearest valid key.
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ std::expected<plan::Cluster, std::string> parse_cluster(std::string_view text,
 /// Returns a preset by its name, or the cluster of a file if the name ends with ".toml" or has a
 /// '/'.
 std::expected<plan::Cluster, std::string> find_cluster(const std::string& name);
+/// Does the same, and takes the first `nodes` nodes of it; 0: all. A preset that is named without a
+/// size becomes as large as that.
+std::expected<plan::Cluster, std::string> find_cluster(const std::string& name,
+                                                       std::uint32_t nodes);
 
 /// Returns the default prices, with those replaced that the file names.
 std::expected<plan::Prices, std::string> parse_prices(std::string_view text,

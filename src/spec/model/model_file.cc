@@ -4,14 +4,10 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "core/base/nearest.h"
+#include "spec/text_file.h"
 
 namespace softib::spec {
 
@@ -162,14 +158,8 @@ std::expected<Model, std::string> parse_model(std::string_view text, const std::
 }
 
 std::expected<Model, std::string> load_model(const std::string& file) {
-    std::error_code none;
-    std::ifstream in(file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(file, none)) {
-        return std::unexpected(
-            fmt::format("cannot read {}: {}", file, std::strerror(in ? EISDIR : errno)));
-    }
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    return parse_model(text, file);
+    const auto text = read_file(file);
+    return text ? parse_model(*text, file) : std::unexpected(text.error());
 }
 
 std::expected<Model, std::string> named_model(const std::string& name) {

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 
 #include "core/link/rate.h"
 #include "core/topo/topology.h"
 #include "spec/scenario/scenario.h"
+#include "spec/text_file.h"
 
 namespace softib::spec {
 
@@ -27,12 +27,11 @@ double end_rate(const topo::Fabric& fabric) {
 }
 
 Result read_pairs(const TrafficWish& wish, const plan::Ends& ends, plan::Traffic& traffic) {
-    std::ifstream in(wish.pairs_file, std::ios::binary);
-    if (!in) {
-        return std::unexpected(fmt::format("cannot read {}", wish.pairs_file));
+    const auto text = read_file(wish.pairs_file);
+    if (!text) {
+        return std::unexpected(text.error());
     }
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    auto pairs = plan::parse_pairs(text, [&](std::string_view name) { return ends.find(name); });
+    auto pairs = plan::parse_pairs(*text, [&](std::string_view name) { return ends.find(name); });
     if (!pairs) {
         return std::unexpected(fmt::format("{}:{}", wish.pairs_file, pairs.error()));
     }

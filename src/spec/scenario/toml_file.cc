@@ -3,22 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <system_error>
+#include "spec/text_file.h"
 
 namespace softib::spec {
 
 std::expected<std::string, std::string> read_text(const std::string& file) {
-    std::error_code none;
-    std::ifstream in(file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(file, none)) {
-        return std::unexpected(fmt::format("cannot read {}: {}", file,
-                                           std::generic_category().message(in ? EISDIR : errno)));
-    }
-    return std::string{std::istreambuf_iterator<char>(in), {}};
+    return read_file(file);
 }
 
 std::expected<toml::table, std::string> parse_toml(std::string_view text, const std::string& file) {

@@ -159,6 +159,7 @@ class ChakraReader {
             if (!groups) {
                 return std::unexpected(groups.error());
             }
+            given_ = *groups;
             groups_ = *std::move(groups);
         }
         std::vector<std::vector<Node>> all;
@@ -319,6 +320,9 @@ class ChakraReader {
         if (const auto known = known_.find(name); known != known_.end()) {
             return known->second;
         }
+        if (options_.groups_named != nullptr && given_.contains(name)) {
+            *options_.groups_named = true;
+        }
         const auto group = groups_.find(name);
         if (group == groups_.end() && !name.empty() && named_.size() > 1) {
             wrong(file, node,
@@ -336,7 +340,8 @@ class ChakraReader {
     std::span<const TraceText> files_;
     const TraceOptions& options_;
     Job job_ = {};
-    chakra::Groups groups_ = {};
+    chakra::Groups given_ = {};   ///< Those of the side file.
+    chakra::Groups groups_ = {};  ///< All.
     std::set<std::string> named_ = {};
     std::map<std::string, std::uint32_t> known_ = {};
     std::string error_ = {};

@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
+#include "spec/text_file.h"
 #include "spec/trace/file_rank.h"
 #include "zip/gzip.h"
 
@@ -116,11 +114,11 @@ std::expected<plan::trace::Job, std::string> parse_trace(std::span<const TraceTe
 }
 
 std::expected<TraceText, std::string> load_text(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-        return std::unexpected(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    auto bytes = read_file(path);
+    if (!bytes) {
+        return std::unexpected(bytes.error());
     }
-    TraceText file{path, {std::istreambuf_iterator<char>(in), {}}};
+    TraceText file{path, *std::move(bytes)};
     if (zip::is_gzip(file.text)) {
         auto text = zip::gunzip(file.text);
         if (!text) {

@@ -31,6 +31,7 @@ struct TraceOptions {
     // these rates, whichever is longer.
     double flops_per_s = 0;
     double memory_bytes_per_s = 0;
+    bool* groups_named = nullptr;  ///< Is set if an operation names one of `groups`.
 };
 
 enum class TraceFormat : std::uint8_t { kGoal, kChakra, kChakraJson, kSimAi, kKineto };

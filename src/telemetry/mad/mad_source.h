@@ -19,6 +19,7 @@ class MadSource final : public Source {
   public:
     MadSource(std::string device, int port) : device_(std::move(device)), number_(port) {}
 
+    std::expected<void, std::string> check() override { return open(); }
     std::expected<Reading, std::string> read() override;
     std::string name() const override;
 

@@ -100,7 +100,7 @@ int cmd_plan_presets(const PlanClusterOptions& options) {
 int cmd_plan_show(const PlanClusterOptions& options) {
     const auto shown = answer::show(options.question);
     if (!shown) {
-        return fail(shown.error().text);
+        return refuse(shown.error());
     }
     if (options.json) {
         fmt::print("{}", answer::to_json(*shown));

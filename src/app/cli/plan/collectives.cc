@@ -84,12 +84,23 @@ std::string rows_html(const answer::CollectiveReport& report) {
     return page + kPageFoot;
 }
 
+/// Looks at all files that will be written. Returns the exit status, 0 if nothing is wrong.
+int check_files(const PlanCollectiveOptions& options, const std::vector<trace::Export>& exports) {
+    std::vector<OutputFile> written = trace::files_of(exports);
+    written.insert(written.begin(), {"--json", options.json ? "-" : ""});
+    written.push_back({"--html", options.html});
+    return check_outputs(written, {&options.question.cluster, 1});
+}
+
 int print_report(const PlanCollectiveOptions& options, const answer::CollectiveReport& report) {
     if (!options.html.empty()) {
         const int status = write_text(options.html, rows_html(report));
         if (status != 0 || options.html == "-") {
             return status;
         }
+    }
+    if (std::ranges::find(options.exports, "csv=-") != options.exports.end()) {
+        return 0;
     }
     if (options.json) {
         fmt::print("{}", answer::to_json(report));
@@ -125,23 +136,23 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (const auto idle = find_idle_json(question.given, options.html)) {
         return misuse(*idle);
     }
+    if (const int wrong = check_files(options, *exports); wrong != 0) {
+        return wrong;
+    }
     Progress progress(fmt::format("{} on {}: routing", question.op, question.cluster));
     const auto timed = answer::time_collective(
-        question, [&](std::size_t done, std::size_t all, const std::string& algorithm) {
+        question,
+        [&](std::size_t done, std::size_t all, const std::string& algorithm) {
             progress.bar(
                 done, all,
                 fmt::format("times of {} on {}, {}", question.op, question.cluster, algorithm));
-        });
+        },
+        !exports->empty());
     if (!timed) {
         return refuse(timed.error());
     }
     const answer::CollectiveReport& report = timed->report;
     if (!exports->empty()) {
-        if (report.rows.size() != 1) {
-            return misuse(
-                "--export is for one size and one algorithm, as --sizes 64MiB "
-                "--algorithms ring");
-        }
         const int status = export_operation(*exports, *timed->model, report.op,
                                             report.rows[0].algorithm, report.rows[0].bytes);
         if (status != 0) {

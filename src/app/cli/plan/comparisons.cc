@@ -8,6 +8,7 @@
 
 #include "answer/comparison.h"
 #include "app/cli/html_page.h"
+#include "app/cli/output_files.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/text_file.h"
@@ -106,6 +107,11 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
     const answer::CompareQuestion& question = options.question;
     if (const auto idle = find_idle_json(question.given, options.html)) {
         return misuse(*idle);
+    }
+    const OutputFile html{"--html", options.html};
+    const std::vector<std::string> read{question.cluster, question.prices};
+    if (const int wrong = check_outputs({&html, 1}, read); wrong != 0) {
+        return wrong;
     }
     Progress progress(question.what);
     const auto comparison =

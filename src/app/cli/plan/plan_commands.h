@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "answer/question.h"
+#include "app/cli/commands.h"
 #include "app/fabric/term.h"
 
 namespace softib::app {
 
 /// Prints why there is no answer. Returns the exit status.
 inline int refuse(const answer::Refusal& refusal) {
-    return refusal.misuse ? misuse(refusal.text) : fail(refusal.text);
+    return refusal.misuse ? misuse(refusal.text) : fail_describing(refusal.text);
 }
 
 struct PlanClusterOptions {

@@ -28,9 +28,6 @@ namespace {
 /// status.
 int export_step(const spec::TrainQuestion& question, const std::vector<trace::Export>& exports,
                 const answer::TimedStep& timed) {
-    if (question.placed_randomly) {
-        return fail("--export has ranks in the order of the cluster's GPUs: leave out --placement");
-    }
     const answer::StepReport& report = timed.report;
     const auto job =
         plan::trace::job_of_step(report.model, report.cluster, report.mapping, report.step,
@@ -44,6 +41,21 @@ int export_step(const spec::TrainQuestion& question, const std::vector<trace::Ex
     std::vector<std::uint32_t> gpus(report.mapping.gpus);
     std::iota(gpus.begin(), gpus.end(), 0U);
     return trace::export_job(exports, report.cluster, *job, std::move(gpus));
+}
+
+/// Looks at all files that will be written. Returns the exit status, 0 if nothing is wrong.
+int check_files(const TrainOptions& options, const std::vector<trace::Export>& exports) {
+    const spec::TrainQuestion& question = options.question;
+    if (!exports.empty() && question.placed_randomly) {
+        return misuse(
+            "--export has ranks in the order of the cluster's GPUs: leave out --placement");
+    }
+    std::vector<OutputFile> written = trace::files_of(exports);
+    written.insert(written.begin(), {"--json", options.json ? "-" : ""});
+    written.push_back({"--trace", question.trace});
+    written.push_back({"--html", question.html});
+    const std::vector<std::string> read{question.model, question.cluster};
+    return check_outputs(written, read);
 }
 
 std::string stage_text(plan::SearchStage stage, const std::string& network) {
@@ -70,6 +82,9 @@ int cmd_plan_train(const TrainOptions& options) {
     if (!exports) {
         return misuse(exports.error());
     }
+    if (const int wrong = check_files(options, *exports); wrong != 0) {
+        return wrong;
+    }
     Progress progress(fmt::format("timing exchanges on the {} model", question.network));
     progress.tick();
     const auto timed = answer::time_step(question);
@@ -78,18 +93,20 @@ int cmd_plan_train(const TrainOptions& options) {
     }
     const answer::StepReport& report = timed->report;
     int status = 0;
-    if (!question.trace.empty()) {
-        status |= write_text(question.trace, plan::chrome_trace(report.step));
-    }
     if (!exports->empty()) {
         if (const int failed = export_step(question, *exports, *timed); failed != 0) {
             return failed;
         }
     }
+    if (!question.trace.empty()) {
+        status |= write_text(question.trace, plan::chrome_trace(report.step));
+    }
     if (!question.html.empty()) {
         status |= write_text(question.html, train::to_html(report));
     }
-    fmt::print("{}", options.json ? answer::to_json(report) : train::to_text(report));
+    if (question.trace != "-" && question.html != "-") {
+        fmt::print("{}", options.json ? answer::to_json(report) : train::to_text(report));
+    }
     return status;
 }
 

@@ -89,6 +89,9 @@ Json json_of(const std::vector<CheckedRow>& all) {
 }  // namespace
 
 int cmd_plan_validate(const PlanValidateOptions& options) {
+    if (options.markdown && options.json) {
+        return misuse("--markdown and --json would both go to standard output: leave out one");
+    }
     std::vector<CheckedRow> all;
     Progress progress("validating");
     std::vector<plan::ValidationRow> rows = plan::fabric_rows();

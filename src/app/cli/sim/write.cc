@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "app/cli/sim/write.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
+#include <iterator>
 #include <type_traits>
 
+#include "app/cli/output_files.h"
 #include "app/cli/sweep/points.h"
 #include "app/cli/text_file.h"
 #include "app/cli/trace/trace_commands.h"
@@ -50,25 +47,6 @@ int write_tables(const run::Outputs& out, const run::Report& report) {
     return status;
 }
 
-/// Tries to open a file for writing, and leaves no trace of it.
-std::expected<void, std::string> try_file(const std::string& path) {
-    if (path.empty() || path == "-") {
-        return {};
-    }
-    const bool there = access(path.c_str(), F_OK) == 0;
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (file < 0 && errno != ENXIO) {  // A pipe that nobody reads yet.
-        return std::unexpected(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-    }
-    if (file >= 0) {
-        close(file);
-    }
-    if (!there) {
-        unlink(path.c_str());
-    }
-    return {};
-}
-
 }  // namespace
 
 std::string to_text(const run::SweepReport& report) {
@@ -102,20 +80,24 @@ int write_outcome(const run::Outputs& out, const run::Outcome& outcome) {
     return std::visit(write, outcome);
 }
 
-std::expected<void, std::string> check_files(const run::Run& run) {
+int check_files(const run::Run& run, std::vector<std::string> read) {
     const run::Outputs& out = run.outputs;
-    std::vector<std::string> files{out.csv, out.csv_links, out.html, out.record};
+    std::vector<OutputFile> written{{"--json", out.json ? "-" : ""},
+                                    {"--csv", out.csv},
+                                    {"--csv-links", out.csv_links},
+                                    {"--html", out.html},
+                                    {"--record", out.record}};
     if (const auto exports = trace::read_exports(out.exports)) {
-        for (const trace::Export& each : *exports) {
-            files.push_back(each.file);
-        }
+        std::ranges::copy(trace::files_of(*exports), std::back_inserter(written));
     }
-    for (const std::string& file : files) {
-        if (auto tried = try_file(file); !tried) {
-            return tried;
-        }
+    read.push_back(run.scenario.fabric.from);
+    for (const spec::TrafficWish& wish : run.scenario.traffics) {
+        read.push_back(wish.pairs_file);
     }
-    return {};
+    if (const auto* const sweep = std::get_if<run::Sweep>(&run.kind)) {
+        read.push_back(sweep->axes.file);
+    }
+    return check_outputs(written, read);
 }
 
 }  // namespace softib::app::sim

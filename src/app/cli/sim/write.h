@@ -5,6 +5,7 @@
 // each outcome and form that run::kinds_written_as() has; write.cc checks that they agree.
 
 #include <string>
+#include <vector>
 
 #include "run/execute.h"
 
@@ -25,7 +26,8 @@ std::string to_html(const run::WhatIfReport& whatif);
 /// Writes the files that the run names, and the report on standard output. Returns the exit status.
 [[nodiscard]] int write_outcome(const run::Outputs& outputs, const run::Outcome& outcome);
 
-/// Makes sure that the files of a run can be written, before it begins. The error is for the user.
-std::expected<void, std::string> check_files(const run::Run& run);
+/// Makes sure that the files of a run can be written, before it begins. `read`: the files that the
+/// command line names. Returns the exit status, 0 if nothing is wrong.
+[[nodiscard]] int check_files(const run::Run& run, std::vector<std::string> read);
 
 }  // namespace softib::app::sim

@@ -33,6 +33,26 @@ bool wants_csv(std::span<const Export> exports) {
     return std::ranges::find(exports, "csv", &Export::format) != exports.end();
 }
 
+namespace {
+
+/// Returns the name of an export with the ending of its format.
+std::string name_of(const Export& each) {
+    const std::string suffix = each.format == "goal"     ? ".goal"
+                               : each.format == "chakra" ? ".et"
+                                                         : "";
+    return each.file.ends_with(suffix) ? each.file : each.file + suffix;
+}
+
+}  // namespace
+
+std::vector<OutputFile> files_of(std::span<const Export> exports) {
+    std::vector<OutputFile> files;
+    for (const Export& each : exports) {
+        files.push_back({"--export", first_file(name_of(each))});
+    }
+    return files;
+}
+
 int write_exports(std::span<const Export> exports, const plan::trace::Job& messages,
                   const std::string& csv) {
     int status = 0;
@@ -41,8 +61,7 @@ int write_exports(std::span<const Export> exports, const plan::trace::Job& messa
             status |= write_text(each.file, csv);
             continue;
         }
-        const std::string suffix = each.format == "goal" ? ".goal" : ".et";
-        status |= write_job(messages, each.file.ends_with(suffix) ? each.file : each.file + suffix);
+        status |= write_job(messages, name_of(each));
     }
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "app/cli/commands.h"
 #include "app/cli/json_text.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/text_file.h"
@@ -110,10 +111,17 @@ std::expected<Job, std::string> fit_for(const std::string& file, Job job,
     return plan::trace::expand(job, *cluster, *gpus);
 }
 
+/// Returns the files that a conversion reads.
+std::vector<std::string> read_of(const TraceFileOptions& options) {
+    std::vector<std::string> files = options.files;
+    files.back() = options.groups;
+    return files;
+}
+
 /// Writes a trace that was converted, and reports the result as JSON if that is wanted.
 int write_converted(const std::expected<Job, std::string>& job, const TraceFileOptions& options) {
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     std::vector<std::string> written;
     const int status = trace::write_job(*job, options.files.back(), &written);
@@ -134,10 +142,7 @@ bool has_collectives(const Job& job) {
 }
 
 std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes) {
-    auto cluster = spec::find_cluster(name);
-    if (cluster && nodes != 0) {
-        cluster = plan::with_nodes(*std::move(cluster), nodes);
-    }
+    auto cluster = spec::find_cluster(name, nodes);
     if (cluster) {
         if (const auto fault = plan::find_fault(*cluster)) {
             return std::unexpected(*fault);
@@ -147,8 +152,8 @@ std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, st
 }
 
 std::expected<Job, std::string> load(std::span<const std::string> files, const std::string& groups,
-                                     const plan::Cluster* cluster) {
-    spec::TraceOptions options;
+                                     const plan::Cluster* cluster, bool& named) {
+    spec::TraceOptions options{.groups_named = &named};
     if (!groups.empty()) {
         auto text = spec::load_text(groups);
         if (!text) {
@@ -165,6 +170,53 @@ std::expected<Job, std::string> load(std::span<const std::string> files, const s
     return spec::load_trace(files, options);
 }
 
+std::string idle_groups(const std::string& groups) {
+    return fmt::format(
+        "--groups changes nothing here: no operation of a Chakra trace names a group of {}; leave "
+        "it out",
+        groups);
+}
+
+std::expected<Job, std::string> load_one(std::span<const std::string> files,
+                                         const std::string& groups) {
+    bool named = groups.empty();
+    auto job = load(files, groups, nullptr, named);
+    if (job && !named) {
+        return std::unexpected(idle_groups(groups));
+    }
+    return job;
+}
+
+namespace {
+
+constexpr std::string_view kChakra = ".et";
+
+std::string chakra_file(const std::string& file, std::uint32_t rank) {
+    return fmt::format("{}.{}{}", file.substr(0, file.size() - kChakra.size()), rank, kChakra);
+}
+
+/// Returns what is wrong with the name of a trace to write; empty: nothing.
+std::string wrong_ending(const std::string& file) {
+    return file.ends_with(".goal") || file.ends_with(kChakra)
+               ? ""
+               : fmt::format(
+                     "'{}' must end with .goal (GOAL) or .et (Chakra, a file for each rank)", file);
+}
+
+}  // namespace
+
+std::string first_file(const std::string& file) {
+    return file.ends_with(kChakra) ? chakra_file(file, 0) : file;
+}
+
+int check_trace_file(const std::string& file, std::span<const std::string> read) {
+    if (const std::string wrong = wrong_ending(file); !wrong.empty()) {
+        return misuse(wrong);
+    }
+    const OutputFile written{"the last FILE", first_file(file)};
+    return check_outputs({&written, 1}, read);
+}
+
 int write_job(const Job& job, const std::string& file, std::vector<std::string>* written) {
     const auto write = [&](const std::string& name, const std::string& text) {
         if (written != nullptr) {
@@ -176,29 +228,26 @@ int write_job(const Job& job, const std::string& file, std::vector<std::string>*
         const auto text = spec::write_goal(job);
         return text ? write(file, *text) : fail(text.error());
     }
-    constexpr std::string_view kSuffix = ".et";
-    if (!file.ends_with(kSuffix)) {
-        return misuse(fmt::format(
-            "'{}' must end with .goal (GOAL) or .et (Chakra, a file for each rank)", file));
+    if (const std::string wrong = wrong_ending(file); !wrong.empty()) {
+        return misuse(wrong);
     }
-    const std::string prefix = file.substr(0, file.size() - kSuffix.size());
     for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
-        const int status =
-            write(fmt::format("{}.{}{}", prefix, rank, kSuffix), spec::write_chakra(job, rank));
+        const int status = write(chakra_file(file, rank), spec::write_chakra(job, rank));
         if (status != 0) {
             return status;
         }
     }
     const std::string groups = spec::write_chakra_groups(job);
+    const std::string prefix = file.substr(0, file.size() - kChakra.size());
     return groups.empty() ? 0 : write(prefix + ".groups.json", groups);
 }
 
 }  // namespace trace
 
 int cmd_trace_show(const TraceFileOptions& options) {
-    const auto job = trace::load(options.files, options.groups, nullptr);
+    const auto job = trace::load_one(options.files, options.groups);
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     const plan::trace::Summary all = plan::trace::summarise(*job);
     fmt::print("{}", options.json ? json_text(show_json(*job, all)) : show_text(*job, all));
@@ -213,9 +262,12 @@ int cmd_trace_convert(const TraceFileOptions& options) {
         return misuse("say what to read and what to write: softib trace convert FILE... TO");
     }
     const std::span<const std::string> all(options.files);
-    auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
+    if (const int wrong = trace::check_trace_file(all.back(), read_of(options)); wrong != 0) {
+        return wrong;
+    }
+    auto job = trace::load_one(all.first(all.size() - 1), options.groups);
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     return write_converted(fit_for(all.back(), *std::move(job), options.cluster), options);
 }
@@ -226,9 +278,12 @@ int cmd_trace_scale(const TraceFileOptions& options) {
             "say what to read and what to write: softib trace scale --ranks N FILE... TO");
     }
     const std::span<const std::string> all(options.files);
-    const auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
+    if (const int wrong = trace::check_trace_file(all.back(), read_of(options)); wrong != 0) {
+        return wrong;
+    }
+    const auto job = trace::load_one(all.first(all.size() - 1), options.groups);
     if (!job) {
-        return fail(job.error());
+        return fail_describing(job.error());
     }
     auto scaled = plan::trace::scale(*job, options.ranks);
     if (!scaled) {

@@ -124,8 +124,8 @@ int cmd_trace_record(const TraceRecordOptions& options) {
     if (options.command.empty()) {
         return misuse("say what to run: softib trace record -o FILE -- COMMAND");
     }
-    if (!options.to.ends_with(".goal") && !options.to.ends_with(".et")) {
-        return misuse(fmt::format("'{}' must end with .goal (GOAL) or .et (Chakra)", options.to));
+    if (const int wrong = trace::check_trace_file(options.to); wrong != 0) {
+        return wrong;
     }
     const RecordFolder folder;
     if (folder.path().empty()) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "app/cli/commands.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/sim/interrupt.h"
 #include "app/cli/text_file.h"
@@ -64,14 +65,15 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
     std::vector<PlacedJob> jobs;
     std::vector<bool> taken;
     bool collectives = false;
+    bool named = options.groups.empty();
     for (const Wish& wish : wishes_of(options)) {
         auto placement = plan::trace::parse_placement(wish.placement);
         if (!placement) {
-            return std::unexpected(placement.error());
+            return std::unexpected("--placement: " + placement.error());
         }
         placement->per_node = options.per_node;
         placement->seed = options.seed.value_or(1) + jobs.size();
-        auto job = trace::load(wish.files, options.groups, &cluster);
+        auto job = trace::load(wish.files, options.groups, &cluster, named);
         if (!job) {
             return std::unexpected(job.error());
         }
@@ -93,6 +95,9 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
     if (options.steps && !collectives) {
         return std::unexpected(
             "--steps changes nothing here: no job has a collective operation; leave it out");
+    }
+    if (!named) {
+        return std::unexpected(trace::idle_groups(options.groups));
     }
     return jobs;
 }
@@ -160,6 +165,25 @@ trace::Report report_of(const TraceRunOptions& options, const plan::trace::Playe
     return report;
 }
 
+/// Looks at all files that will be written. Returns the exit status, 0 if nothing is wrong.
+int check_files(const TraceRunOptions& options, const std::vector<trace::Export>& exports) {
+    std::vector<OutputFile> written = trace::files_of(exports);
+    written.insert(written.begin(), {"--json", options.json ? "-" : ""});
+    written.push_back({"--timeline", options.timeline});
+    std::vector<std::string> read{options.groups, options.cluster};
+    for (const Wish& wish : wishes_of(options)) {
+        read.insert(read.end(), wish.files.begin(), wish.files.end());
+    }
+    return check_outputs(written, read);
+}
+
+/// Returns whether a file that will be written is standard output, so that the table is not.
+bool takes_output(const TraceRunOptions& options, const std::vector<trace::Export>& exports) {
+    return options.timeline == "-" || std::ranges::any_of(exports, [](const trace::Export& each) {
+               return each.format == "csv" && each.file == "-";
+           });
+}
+
 /// Plays until all jobs have ended, or the user presses Ctrl-C.
 std::expected<void, std::string> play(plan::trace::Player& player) {
     const sim::InterruptWatch watch;
@@ -200,13 +224,16 @@ int cmd_trace_run(const TraceRunOptions& options) {
                       : !message ? "--message-time: " + message.error()
                                  : exports.error());
     }
+    if (const int wrong = check_files(options, *exports); wrong != 0) {
+        return wrong;
+    }
     const auto cluster = trace::find_nodes(options.cluster, options.nodes);
     if (!cluster) {
-        return fail(cluster.error());
+        return fail_describing(cluster.error());
     }
     auto jobs = place_jobs(options, *cluster);
     if (!jobs) {
-        return fail(jobs.error());
+        return fail_describing(jobs.error());
     }
     const auto kind = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
     const auto network = plan::make_network(*cluster, kind, {});
@@ -235,7 +262,10 @@ int cmd_trace_run(const TraceRunOptions& options) {
     if (!options.timeline.empty()) {
         status |= write_text(options.timeline, trace::to_timeline(player));
     }
-    fmt::print("{}", options.json ? trace::to_json(report) : trace::to_text(report, options.ranks));
+    if (!takes_output(options, *exports)) {
+        fmt::print("{}",
+                   options.json ? trace::to_json(report) : trace::to_text(report, options.ranks));
+    }
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/output_files.h"
 #include "plan/trace/player.h"
 
 namespace softib::app {
@@ -92,6 +93,10 @@ struct Export {
 /// Reads the values of --export. The error says what one must look like.
 std::expected<std::vector<Export>, std::string> read_exports(std::span<const std::string> texts);
 bool wants_csv(std::span<const Export> exports);
+/// Returns the files that exports write; of Chakra, which has one for each rank, the first.
+std::vector<OutputFile> files_of(std::span<const Export> exports);
+/// Returns the file that write_job() writes first for this name.
+std::string first_file(const std::string& file);
 /// Writes a job that has no collective operations, or `csv` where the format is CSV. Returns the
 /// exit status.
 int write_exports(std::span<const Export> exports, const plan::trace::Job& messages,
@@ -105,9 +110,18 @@ int export_job(std::span<const Export> exports, const plan::Cluster& cluster,
 
 /// Returns the first `nodes` nodes of a cluster (a preset's name or a file), or all if that is 0.
 std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes);
+/// Reads a job. `groups`: the file of Chakra's groups; sets `named` if an operation is of one.
 std::expected<plan::trace::Job, std::string> load(std::span<const std::string> files,
                                                   const std::string& groups,
-                                                  const plan::Cluster* cluster);
+                                                  const plan::Cluster* cluster, bool& named);
+/// Reads the one job of a command, in which the groups must act.
+std::expected<plan::trace::Job, std::string> load_one(std::span<const std::string> files,
+                                                      const std::string& groups);
+/// Returns why the option --groups changes nothing.
+std::string idle_groups(const std::string& groups);
+/// Checks the name of a trace before it is made: its ending, and that it can be written. Returns
+/// the exit status, 0 if nothing is wrong.
+[[nodiscard]] int check_trace_file(const std::string& file, std::span<const std::string> read = {});
 /// Writes a job in the format that the file's name asks for: one .goal file, or an .et file
 /// (Chakra) for each rank, with the rank's number before the ending. Returns the exit status;
 /// `written` gets the names of the files.
