@@ -16,7 +16,7 @@ namespace softib::plan {
 /// A GPU as it is sold.
 struct SoldGpu {
     Gpu gpu = {};
-    NvLink nvlink = {};  ///< Of the node or rack.
+    NvLink nvlink = {};  ///< That of the node or rack.
     Pcie pcie = {};      ///< To its NIC: the rate of an x16 slot with payloads of 256 bytes.
 };
 /// Returns the GPUs of gpus.toml.
