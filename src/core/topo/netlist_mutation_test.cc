@@ -10,8 +10,8 @@
 #include "core/base/prng.h"
 #include "core/base/test_effort.h"
 #include "core/topo/netlist.h"
-#include "core/topo/netlist_samples.h"
 #include "core/topo/spec.h"
+#include "core/topo/test_netlists.h"
 
 namespace softib::topo {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/topo/netlist.h"
-#include "core/topo/netlist_samples.h"
+#include "core/topo/test_netlists.h"
 
 namespace softib::topo {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/topo/netlist.h"
-#include "core/topo/netlist_samples.h"
 #include "core/topo/spec.h"
+#include "core/topo/test_netlists.h"
 
 namespace softib::topo {
 namespace {
