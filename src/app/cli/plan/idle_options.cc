@@ -103,6 +103,13 @@ std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options
          {"--model", messages, several}});
 }
 
+std::optional<std::string> find_idle_option(const PlanCompareOptions& options,
+                                            const plan::Cluster& cluster) {
+    const bool crosses = options.what != "kv-cache" || cluster.nodes() > cluster.domain_nodes();
+    return first_idle(options.given,
+                      {{"--model", crosses, "nodes of two NVLink domains, with a fabric between"}});
+}
+
 std::optional<std::string> find_idle_option(const PlanCompareOptions& options) {
     const bool costs = options.what != "kv-cache" && options.what != "sharp";
     std::vector<Rule> rules = output_rules(options.html);
