@@ -104,6 +104,9 @@ class CollectiveModel {
     /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
     /// has no algorithms for.
     nccl::Choice choose(Op op, std::uint64_t bytes, std::optional<Protocol> protocol = {}) const;
+    /// Returns why the time of an algorithm of NCCL's is no time of NCCL: it would not take it for
+    /// this operation on these GPUs, with CollNet or without; std::nullopt if it might.
+    std::optional<std::string> find_no_choice(Op op, Algorithm algorithm) const;
 
   private:
     CollectiveModel(const Cluster& cluster, const CollectiveOptions& options);
