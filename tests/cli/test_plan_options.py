@@ -167,6 +167,10 @@ class PlanOptions(CliCase):
         self.assertEqual(self.json(*ring, "--op", "all-gather", "--algorithms", "recursive")
                          ["evidence"],
                          ["all-gather by recursive: no published measurement validates it"])
+        for text in (self.ok("plan", "show", "hgx-h200:2"),
+                     " ".join(self.json("plan", "show", "hgx-h200:2")["basis"])):
+            self.assertIn("nearest rows of docs/validation.md: T1, T2", text)
+            self.assertIn("no published figure validates what a network costs", text)
         for nodes, row in ((18, "model of NVLink: "), (36, "model flow: ")):
             said = self.json("plan", "compare", "kv-cache", "--cluster", "nvl72-xdr", "--nodes",
                              str(nodes))["notes"]
