@@ -212,6 +212,14 @@ std::vector<Case> all_cases() {
     for (const char* const whole : {"ebay-h100", "h800-2048:32", "nvl72-xdr:20"}) {
         cases.push_back({whole, *find_preset(whole), false});
     }
+    for (const char* const name : {"hgx-h200:2", "hgx-b200:10"}) {
+        Cluster alone = *find_preset(name);
+        alone.gpus_per_node = 1;
+        alone.nvlink = {.domain_gpus = 1};
+        alone.fabric.spec.hcas_per_host = 1;
+        alone.fabric.spec.shape = topo::Shape::kFatTree;
+        cases.push_back({std::string(name) + ", one GPU a node", alone, false});
+    }
     return cases;
 }
 

@@ -203,6 +203,10 @@ Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol prot
         const double limit =
             nccl::tree_limit(group.comm, algorithm, protocol, tree_channels(group, algorithm));
         parts.fabric_us_min = static_cast<double>(bytes) / (limit * 1e3);
+    } else if (protocol == Protocol::kLl) {
+        // A flag beside each word limits kernels more than NICs.
+        const double algbw = nccl::estimate(group.comm, op, algorithm, protocol).algbw;
+        parts.fabric_us_min = static_cast<double>(bytes) / (algbw * 1e3);
     }
     parts.nvlink_us =
         algorithm == Algorithm::kNvlsTree
