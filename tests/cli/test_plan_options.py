@@ -149,6 +149,13 @@ class PlanOptions(CliCase):
         self.assertIn("--model changes nothing here: it needs nodes of two NVLink domains",
                       self.refused(*inside, status=2))
 
+    def test_collnet_acts_where_nccl_considers_it(self):
+        gather = ("plan", "collective", "--op", "all-gather", "--sizes", "1M", "--collnet")
+        self.ok(*gather, "--cluster", "hgx-h200:2")
+        self.assertIn("--collnet changes nothing here: it needs an operation that NCCL leaves to "
+                      "switches",
+                      self.refused(*gather, "--cluster", "nvl72-xdr:2", status=2))
+
     def test_an_algorithm_that_nccl_would_not_take_has_a_note(self):
         said = self.json("plan", "collective", "--cluster", "hgx-h200:2", "--op", "all-gather",
                          "--sizes", "1M", "--algorithms", "ring,pat")

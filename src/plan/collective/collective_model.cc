@@ -143,6 +143,12 @@ std::optional<std::string> CollectiveModel::find_no_choice(Op op, Algorithm algo
         to_string(algorithm), to_string(op));
 }
 
+bool CollectiveModel::considers_collnet(Op op) const {
+    return std::ranges::any_of(algorithm_rows(), [&](const AlgorithmRow& row) {
+        return row.tuning != nullptr && aggregates(row) && !find_no_choice(op, row.algorithm);
+    });
+}
+
 std::expected<Parts, std::string> CollectiveModel::parts_of(Op op, const AlgorithmRow& row,
                                                             Protocol protocol,
                                                             std::uint64_t bytes) {

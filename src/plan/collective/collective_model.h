@@ -107,6 +107,9 @@ class CollectiveModel {
     /// Returns why the time of an algorithm of NCCL's is no time of NCCL: it would not take it for
     /// this operation on these GPUs, with CollNet or without; std::nullopt if it might.
     std::optional<std::string> find_no_choice(Op op, Algorithm algorithm) const;
+    /// Returns whether NCCL considers an algorithm in which switches between domains aggregate, if
+    /// it has CollNet. For that a domain may not have too many GPUs.
+    bool considers_collnet(Op op) const;
 
   private:
     CollectiveModel(const Cluster& cluster, const CollectiveOptions& options);

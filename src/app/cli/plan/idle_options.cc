@@ -100,7 +100,10 @@ std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options
          {"--step-time", messages, several},
          {"--rails-crossed", messages && model.layout().nics_per_domain() > 1,
           several + ", and several NICs a domain"},
-         {"--model", messages, several}});
+         {"--model", messages, several},
+         {"--collnet", model.considers_collnet(*plan::parse_op(options.op)),
+          "an operation that NCCL leaves to switches with this many GPUs in a domain: "
+          "all-reduce"}});
 }
 
 std::optional<std::string> find_idle_option(const PlanCompareOptions& options,
