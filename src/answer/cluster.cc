@@ -64,7 +64,8 @@ Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
               {"network_usd", range_json(bill.network_usd)},
               {"nodes_usd", range_json(bill.nodes_usd)},
               {"network_w", range_json(bill.network_w)},
-              {"nodes_w", range_json(bill.nodes_w)}}}};
+              {"nodes_w", range_json(bill.nodes_w)}}},
+            {"basis", kBasis}};
 }
 
 }  // namespace

@@ -263,6 +263,11 @@ std::expected<TimedCollective, Refusal> time_collective(const CollectiveQuestion
                         question.op, question.stack,
                         report.notes.empty() ? "there is nothing to time" : report.notes.back())});
     }
+    for (const plan::Algorithm algorithm : asked->algorithms) {
+        if (auto why = (*model)->find_no_choice(asked->op, algorithm)) {
+            report.notes.push_back(*std::move(why));
+        }
+    }
     std::ranges::copy(plan::notes_of(*cluster), std::back_inserter(report.notes));
     add_basis(options, **model, report);
     return TimedCollective{std::move(report), *std::move(model)};

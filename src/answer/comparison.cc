@@ -33,6 +33,9 @@ std::expected<plan::Comparison, Refusal> compare(const CompareQuestion& question
     if (!cluster) {
         return std::unexpected(Refusal{cluster.error()});
     }
+    if (const auto idle = find_idle_option(question, *cluster)) {
+        return std::unexpected(Refusal{*idle, true});
+    }
     plan::CompareRequest request;
     request.cluster = *std::move(cluster);
     request.model = question.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;

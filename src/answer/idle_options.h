@@ -22,4 +22,8 @@ std::optional<std::string> find_idle_option(const CollectiveQuestion& options,
 std::optional<std::string> find_idle_option(const CollectiveQuestion& options, plan::Op op);
 std::optional<std::string> find_idle_option(const CompareQuestion& options);
 
+/// Returns the first of the given options that changes nothing for this cluster.
+std::optional<std::string> find_idle_option(const CompareQuestion& question,
+                                            const plan::Cluster& cluster);
+
 }  // namespace softib::answer

@@ -132,6 +132,7 @@ std::string to_json(const SearchReport& report) {
                       {"network", report.network},
                       {"refined", result.refined},
                       {"open", result.open},
+                      {"open_rows", result.open_rows},
                       {"stopped", result.stopped},
                       {"best", best},
                       {"notes", report.notes}});

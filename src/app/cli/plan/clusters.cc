@@ -67,7 +67,10 @@ std::string bill_text(const plan::Bill& bill) {
     text +=
         fmt::format("\nnetwork    {}, {}\n", dollars(bill.network_usd), kilowatts(bill.network_w));
     text += fmt::format("nodes      {}, {}\n", dollars(bill.nodes_usd), kilowatts(bill.nodes_w));
-    text += "Prices are ranges of low confidence: give your own with --prices FILE.\n";
+    text += "Prices are ranges of low confidence: give your own with --prices FILE.\n\n";
+    for (const char* const sentence : answer::kBasis) {
+        text += fmt::format("- {}\n", sentence);
+    }
     return text;
 }
 

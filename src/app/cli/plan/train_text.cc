@@ -160,6 +160,11 @@ std::string to_text(const Search& search) {
                                    search.cluster.gpu.name, search.cluster.name,
                                    grouped(static_cast<double>(result.fitting)),
                                    grouped(static_cast<double>(result.mappings)), search.seconds);
+    if (!result.best.empty()) {
+        const plan::Mapping& first = result.best.front().mapping;
+        text += fmt::format("a step is a batch of {} of {} tokens\n", grouped(first.batch),
+                            grouped(first.sequence));
+    }
     if (result.refined != 0) {
         text +=
             fmt::format("ranked by rates and latencies; the {} quickest again on the {} model\n",
@@ -170,6 +175,11 @@ std::string to_text(const Search& search) {
             "{} or more others may be quicker than the first: by rates and latencies alone they "
             "are; a larger --top tries more\n",
             grouped(static_cast<double>(result.open)));
+    } else if (result.open_rows != 0) {
+        text += fmt::format(
+            "no other is quicker than the first, but {} or more others may be quicker than the "
+            "last: a larger --top tries more\n",
+            grouped(static_cast<double>(result.open_rows)));
     }
     if (result.stopped) {
         text += painted("stopped before the end: these are the best so far\n", Colour::kYellow);
