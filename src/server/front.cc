@@ -116,6 +116,17 @@ Request to_request(const httplib::Request& from) {
     return request;
 }
 
+bool takes_body(const std::string& method) {
+    return method == "POST" || method == "PUT" || method == "DELETE";
+}
+
+/// Returns whether a request has a body although its method takes none.
+bool has_idle_body(const httplib::Request& request) {
+    const std::string length = request.get_header_value("Content-Length");
+    return !takes_body(request.method) &&
+           ((!length.empty() && length != "0") || request.has_header("Transfer-Encoding"));
+}
+
 void to_library(Response from, httplib::Response& to) {
     to.status = from.status;
     for (const auto& [name, value] : from.headers) {
@@ -203,15 +214,17 @@ class Front::Library final : public httplib::Server {
     /// Serves one request. Returns false if the connection is over.
     bool serve_one(LimitedStream& stream, bool is_last) {
         bool closed = false;
+        bool has_more = false;  // A body that nobody reads.
         // We compress (encoding.h), so the library must not know that a client accepts it.
         return process_request(stream, is_last, closed,
-                               [](httplib::Request& request) {
+                               [&has_more](httplib::Request& request) {
+                                   has_more = has_idle_body(request);
                                    const std::string takes =
                                        request.get_header_value("Accept-Encoding");
                                    request.headers.erase("Accept-Encoding");
                                    request.set_header(kTakes, takes);
                                }) &&
-               !closed;
+               !closed && !has_more;
     }
 
   private:
@@ -224,12 +237,19 @@ class Front::Library final : public httplib::Server {
             to_library(Response::error(414, "the path is too long"), to);
             return HandlerResponse::Handled;
         }
-        if (from.method == "POST" || from.method == "PUT" || from.method == "DELETE") {
+        if (takes_body(from.method)) {
             return HandlerResponse::Unhandled;
         }
         const Request request = to_request(from);
         if (auto refusal = guard_.check(request)) {
             to_library(std::move(*refusal), to);
+            return HandlerResponse::Handled;
+        }
+        if (has_idle_body(from)) {
+            to_library(Response::error(400, fmt::format("a {} takes no body: parameters stand "
+                                                        "behind '?' in its address",
+                                                        from.method)),
+                       to);
             return HandlerResponse::Handled;
         }
         Response response = answer_to(request);

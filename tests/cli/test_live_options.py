@@ -20,7 +20,6 @@ ENVIRONMENT = ("--", "env")
 ROWS = {
     ("down", "--fabric"): [((), ("-f", "nobody"), "no fabric 'nobody'")],
     ("down", "--all"): [(("lab",), ("--all",), "not both")],
-    ("down", "--json"): [(("nobody",), ("--json",), "-")],
     ("list", "--json"): [((), ("--json",), "-")],
     ("status", "--fabric"): [((), ("-f", "pk"), "-")],
     ("status", "--verbose"): [(("-f", "pk"), ("-v",), "-")],
@@ -76,13 +75,16 @@ ROWS = {
     ("fault", "--clear"): [(("-f", "pk", "sw0:1", "--json", "--drop", "1%"), ("--clear",), "-")],
     ("fault", "--json"): [(("-f", "pk"), ("--json",), "-")],
     ("capture", "--fabric"): [(("-w", "{file}", "nobody:1"), ("-f", "lab"), "has no packets")],
-    ("capture", "--write"): [(("-f", "pk", "nobody:1"), ("-w", "{file}"), "no cable at")],
+    ("capture", "--write"): [(("-f", "pk", "nobody:1"), ("-w", "{file}"), "no cable at"),
+                             (("-f", "pk", "sw0:1", "h0"), ("-w", "{file}"), "named before")],
     ("capture", "--snaplen"): [(("-f", "pk", "-w", "{file}"), ("-s", "3"), "--snaplen")],
     ("capture", "--bare"): [(("-f", "et", "-w", "{file}"), ("--bare",), "--bare")],
     ("capture", "--count"): [(("-f", "pk", "-w", "{file}"), ("-c", "0"), "--count"),
                              (("-f", "pk", "-w", "{file}"), ("-c", "-1"), "--count")],
     ("capture", "--json"): [(("-f", "pk", "-w", "-"), ("--json",), "--json")],
-    ("am", "--fabric"): [(("h0",), ("-f", "nobody"), "no fabric 'nobody'")],
+    ("am", "--fabric"): [(("h0",), ("-f", "nobody"), "no fabric 'nobody'"),
+                         (("h0",), ("-f", "et"), "'et' is an Ethernet"),
+                         (("h0",), ("-f", "lab"), "softib up --am none")],
     ("sharp", "--fabric"): [((), ("-f", "et"), "'et' is an Ethernet")],
     ("sharp", "--json"): [(("-f", "lab"), ("--json",), "-")],
     ("sharp", "--dot"): [(("-f", "lab", "jobs"), ("--dot", "{file}"), "--dot")],
@@ -134,7 +136,7 @@ ELSEWHERE = {
     "cli/test_commands.py": [("telemetry", "--json")],
     "cli/test_mpirun.py": [("mpirun", "--json")],
     "clients/test_mpi.py": [("mpirun", "--real-hostname")],
-    "cli/test_live_options.py": [("log", "--follow"), ("serve", "--name")],
+    "cli/test_live_options.py": [("log", "--follow"), ("serve", "--name"), ("down", "--json")],
 }
 # Values of the keys of a fabric for a drawing; without one: a flag. What a drawing does not show
 # may have any value.
@@ -220,6 +222,7 @@ class LiveOptions(ServeCase):
         for name, (_, option) in elsewhere:
             self.assertIn(option, (HERE / name).read_text(encoding="utf-8"))
         self.check_follow()
+        self.assertEqual(self.json("down", "pk"), [{"name": "pk", "was_up": True}])
 
     def check_follow(self):
         """softib log --follow ends with its fabric, and tells its end."""
@@ -234,6 +237,21 @@ class LiveOptions(ServeCase):
         self.serve("--name", "lab.example")
         self.assertEqual(self.ask("/api/v1/fabric", Host="lab.example")[0], 200)
         self.assertEqual(self.ask("/api/v1/fabric", Host="other.example")[0], 421)
+        self.assertIn("is no host name", self.refused("serve", "--name", "bad name", status=2))
+
+    def test_a_get_with_a_body_is_refused(self):
+        self.ok("up")
+        self.serve()
+        status, text = self.ask("/api/v1/fabric", body='{"frobnicate": 1}')[:2]
+        self.assertEqual((status, "takes no body" in text), (400, True), text)
+        self.assertEqual(self.ask("/api/v1/fabric")[0], 200)
+
+    def test_two_files_of_a_drawing_are_two(self):
+        file = str(self.file)
+        for words in (("--dot", file, "--svg", file), ("--dot", "-", "--svg", "-")):
+            self.assertIn("would be written twice",
+                          self.refused("topo", "--hosts", "3", *words, status=2))
+        self.assertFalse(self.file.exists())
 
     def test_every_option_of_a_drawing_acts_or_is_refused(self):
         self.ok("up", "lab")

@@ -5,8 +5,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -151,6 +153,9 @@ class ClusterReader {
         }
         for (const auto& [name, field] : kTextKeys) {
             if (section.empty() && key == name) {
+                if (!node.is_string()) {
+                    return refuse(node.source(), fmt::format("'{}' must be a text", name));
+                }
                 cluster_.*field = *text;
                 return {};
             }
@@ -201,9 +206,10 @@ class ClusterReader {
     }
     Result take_number(const NumberKey& key, const toml::node& node) {
         std::optional<double> value;
-        if (const auto on = node.value_exact<bool>()) {
-            value = key.most == 1 ? std::optional(*on ? 1.0 : 0.0) : std::nullopt;
-        } else {
+        if (key.most == 1 && key.whole) {
+            const auto on = node.value_exact<bool>();
+            value = on ? std::optional(*on ? 1.0 : 0.0) : std::nullopt;
+        } else if (node.is_number()) {
             value = node.value<double>();
         }
         const bool fits = value && *value >= key.least && *value <= key.most &&
@@ -215,6 +221,9 @@ class ClusterReader {
                     ? fmt::format("'{}' must be true or false", key.name)
                     : fmt::format("'{}' must be a {} from {} to {}", key.name,
                                   key.whole ? "whole number" : "number", key.least, key.most));
+        }
+        if (key.name == "mtu" && std::popcount(static_cast<std::uint64_t>(*value)) != 1) {
+            return refuse(node.source(), "'mtu' must be 256, 512, 1024, 2048 or 4096");
         }
         key.set(cluster_, *value);
         return {};
@@ -265,6 +274,11 @@ class ClusterReader {
         if (auto acts = check_fabric_key(key); !acts) {
             return acts;
         }
+        std::string name(key.str());
+        std::ranges::replace(name, '-', '_');
+        if (!fabric_keys_.insert(name).second) {
+            return refuse(key.source(), fmt::format("'{}' is there twice", name));
+        }
         if (key == "dimensions") {
             std::ranges::replace(text, ',', 'x');
         }
@@ -288,6 +302,7 @@ class ClusterReader {
 
     const std::string& file_;
     Cluster cluster_;
+    std::set<std::string> fabric_keys_;  ///< Those of a description that were taken.
 };
 
 }  // namespace
