@@ -9,9 +9,12 @@ class Fabric:
     """The description of a fabric: Fabric("fat-tree", hosts=128, radix=16), or Fabric(file=DUMP)
     for the dump of one that exists."""
 
-    def __init__(self, topology="single-switch", *, file=None, **keys):
-        self.keys = {"from": str(file)} if file is not None else {"topology": topology}
-        self.keys.update(keys)
+    def __init__(self, topology=None, *, file=None, **keys):
+        if file is not None and topology is not None:
+            raise _native.Error("the dump of a fabric has its topology: leave out topology or file")
+        self.keys = ({"topology": topology or "single-switch"} if file is None
+                     else {"from": str(file)})
+        self.keys.update(_native.given(keys, "up"))
 
     def __repr__(self):
         return "Fabric(" + ", ".join(f"{key}={value!r}" for key, value in self.keys.items()) + ")"

@@ -4,7 +4,7 @@
 Options are the flags of `softib plan` with '_' for '-'."""
 import numpy
 
-from . import _toml
+from . import _native, _toml
 from ._native import answer, ask
 
 
@@ -63,7 +63,7 @@ def models():
 
 def show(cluster, **options):
     """Returns what a cluster is made of: switches, cables, LIDs, power, cost."""
-    return _wrap(ask("plan", "show", cluster, **options))
+    return _wrap(ask("plan", "show", operands=(cluster,), **options))
 
 
 def collective(cluster, op="all-reduce", **options):
@@ -72,10 +72,11 @@ def collective(cluster, op="all-reduce", **options):
 
 
 def compare(what, cluster, **options):
-    return _wrap(ask("plan", "compare", what, cluster=cluster, **options))
+    return _wrap(ask("plan", "compare", operands=(what,), cluster=cluster, **options))
 
 
 def _about_training(what, model, cluster, options):
+    options = _native.given(options, "plan", what)
     if any(options.get(name) for name in WRITES):
         return _wrap(ask("plan", what, model=model, cluster=cluster, **options))
     keys = {"ask": what, "model": str(model), "cluster": str(cluster), **options}

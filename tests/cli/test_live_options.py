@@ -18,6 +18,7 @@ PLANNER = ("sim", "plan", "trace")
 # it is refused ("-": it acts).
 ENVIRONMENT = ("--", "env")
 ROWS = {
+    ("up", "--foreground"): [((), ("--foreground", "--json"), "leave out --json")],
     ("down", "--fabric"): [((), ("-f", "nobody"), "no fabric 'nobody'")],
     ("down", "--all"): [(("lab",), ("--all",), "not both")],
     ("list", "--json"): [((), ("--json",), "-")],
@@ -136,7 +137,8 @@ ELSEWHERE = {
     "cli/test_commands.py": [("telemetry", "--json")],
     "cli/test_mpirun.py": [("mpirun", "--json")],
     "clients/test_mpi.py": [("mpirun", "--real-hostname")],
-    "cli/test_live_options.py": [("log", "--follow"), ("serve", "--name"), ("down", "--json")],
+    "cli/test_live_options.py": [("log", "--follow"), ("serve", "--name"), ("down", "--json"),
+                                 ("up", "--json")],
 }
 # Values of the keys of a fabric for a drawing; without one: a flag. What a drawing does not show
 # may have any value.
@@ -209,9 +211,14 @@ class LiveOptions(ServeCase):
         elsewhere = {(name, pair) for name, pairs in ELSEWHERE.items() for pair in pairs}
         known = set(ROWS) | {pair for _, pair in elsewhere}
         pairs = 0
-        for command, option in self.options():
-            # Of these other tests try every key: spec_test, and the next one.
-            if command in ("topo", "up") or (command == "run" and (command, option) not in ROWS):
+        all_options = list(self.options())
+        # The keys of a fabric are flags of three commands. Of these other tests try every one:
+        # spec_test, and the next one.
+        keys = set.intersection(*({option for command, option in all_options if command == name}
+                                  for name in ("up", "run", "topo"))) - {"--json"}
+        self.assertGreater(len(keys), 30)
+        for command, option in all_options:
+            if command == "topo" or (command in ("up", "run") and option in keys):
                 continue
             with self.subTest(command=command, option=option):
                 self.assertIn((command, option), known, "an option without a row in this test")
@@ -223,6 +230,7 @@ class LiveOptions(ServeCase):
             self.assertIn(option, (HERE / name).read_text(encoding="utf-8"))
         self.check_follow()
         self.assertEqual(self.json("down", "pk"), [{"name": "pk", "was_up": True}])
+        self.assertEqual(self.json("up", "pk")["name"], "pk")
 
     def check_follow(self):
         """softib log --follow ends with its fabric, and tells its end."""
