@@ -22,7 +22,8 @@ CLUSTER = {
     "gpu_rates.fp8": "500", "gpu_rates.fp4": "1", "gpu_rates.memory_gib": "100",
     "gpu_rates.memory_gbs": "1000", "gpu_rates.power_w": "500",
     "nvlink.domain_gpus": "4", "nvlink.gbs": "100", "nvlink.latency_us": "9",
-    "nvlink.nvls": "false", "pcie.gbs": "20", "pcie.latency_us": ("9", "nics_per_node = 2\n[nvlink]\ndomain_gpus = 1\n"),
+    "nvlink.nvls": "false", "pcie.gbs": "20",
+    "pcie.latency_us": ("9", "nics_per_node = 2\n[nvlink]\ndomain_gpus = 1\n"),
     "fabric.adaptive": ("false", MANY), "fabric.cable_m": "100",
     "fabric.engine": ('"minhop"', MANY),
     "fabric.link_layer": '"roce"', "fabric.mtu": "1024", "fabric.sharp": "false",
@@ -113,7 +114,8 @@ class PlanFiles(CliCase):
                      ("plan", "collective", *on, "--sizes", "64K,64M", "--json"),
                      ("plan", "collective", *on, "--sizes", "64M", "--model", "packet",
                       "--algorithms", "sharp,ring", "--json"),
-                     ("trace", "run", str(trace), *on, "--json"), train, (*train, "--precision", "fp16"), (*train, "--precision", "fp8")]
+                     ("trace", "run", str(trace), *on, "--json"), train,
+                     (*train, "--precision", "fp16"), (*train, "--precision", "fp8")]
         keys = []
         for section in SECTIONS:
             head = f"[{section}]\n" if section else ""

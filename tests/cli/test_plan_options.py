@@ -53,7 +53,7 @@ COMPARE_VALUES = {
 
 
 # The options of all other commands that plan: what stands beside each, itself, and why it is
-# refused ("-": it acts). Of train, search and trace run test_plan_train.py and test_trace.py try all.
+# refused ("-": it acts). Of train, search and trace run other tests try all.
 TRACES = EXAMPLES.parent / "traces"
 HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
 ELSEWHERE = ("plan collective", "plan compare", "plan train", "plan search", "trace run")
@@ -67,7 +67,8 @@ ROWS = {
     ("plan models", "--json"): ((), ("--json",), "-"),
     ("trace show", "--groups"): ((EXPERTS,), ("--groups", "{groups}"), "-"),
     ("trace show", "--json"): ((HALO,), ("--json",), "-"),
-    ("trace convert", "--groups"): ((EXPERTS, "{file}.et", "--json"), ("--groups", "{groups}"), "-"),
+    ("trace convert", "--groups"): ((EXPERTS, "{file}.et", "--json"),
+                                    ("--groups", "{groups}"), "-"),
     ("trace convert", "--cluster"): ((EXPERTS, "{file}.goal"), ("--cluster", "hgx-h200:1"), "-"),
     ("trace convert", "--json"): ((HALO, "{file}.goal"), ("--json",), "-"),
     ("trace scale", "--ranks"): ((HALO, "{file}.goal"), ("--ranks", "8"), "-"),

@@ -202,7 +202,8 @@ class Trace(CliCase):
         shutil.copy(HALO, halo)
         before = halo.read_text()
         for words, status, says in (
-                (("record", "-o", "/nowhere/x.goal", "--", "touch", str(ran)), 1, "/nowhere/x.goal"),
+                (("record", "-o", "/nowhere/x.goal", "--", "touch", str(ran)), 1,
+                 "/nowhere/x.goal"),
                 (("run", str(halo), *SMALL, "--timeline", str(halo)), 2, "is read too"),
                 (("run", str(halo), *SMALL, "--timeline", "/nowhere/x"), 1, "/nowhere/x"),
                 (("run", str(halo), *SMALL, "--timeline", str(ran), "--export", f"csv={ran}"), 2,

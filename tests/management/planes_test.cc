@@ -443,7 +443,7 @@ TEST(Planes, WhatAManagerWritesIntoASwitchActsInVirtualTimeAndLive) {
 /// Returns whether a node takes a Set of an attribute with some modifier and some data.
 bool takes(agent::Node& node, std::uint16_t attribute) {
     for (const std::uint32_t modifier : {0U, 1U, kPort + 0U, 1U << 8 | kPort, 1U << 16 | kPort}) {
-        for (const std::uint8_t data : {0x00, 0xFF}) {
+        for (const auto data : {std::uint8_t{0}, std::uint8_t{0xFF}}) {
             Packet packet;
             wire::MadRepr header;
             header.mgmt_class = wire::MgmtClass::kSubnDirectedRoute;
@@ -463,12 +463,12 @@ bool takes(agent::Node& node, std::uint16_t attribute) {
     return false;
 }
 
-// Of attributes that no packet sees, other tests say what they change.
+// Other tests say what an attribute changes that no packet sees.
 TEST(Planes, EveryAttributeThatANodeTakesIsOneOfThese) {
     std::map<SmAttribute, std::string> known{
-        {SmAttribute::kNodeDescription, "node_test: trap 144"},
+        {SmAttribute::kNodeDescription, "what the node is called"},
         {SmAttribute::kGuidInfo, "aliases_test"},
-        {SmAttribute::kLedInfo, "security_test"},
+        {SmAttribute::kLedInfo, "whether the port's LED is on"},
         {SmAttribute::kPortSlToPrivateLftMap, "adaptive_test"}};
     Live live;
     for (const Row& row : rows()) {
