@@ -122,6 +122,10 @@ class ClusterReader {
         if (const auto fault = plan::find_fault(cluster_)) {
             return std::unexpected(fmt::format("{}: {}", file_, *fault));
         }
+        if (!of_nvlink_.empty() && cluster_.nvlink.domain_gpus == 1) {
+            return std::unexpected(of_nvlink_ +
+                                   " changes nothing: a domain of one GPU has no NVLink");
+        }
         return cluster_;
     }
 
@@ -137,6 +141,9 @@ class ClusterReader {
                 return refuse(key.source(), unknown_name("section", key.str(), kSectionNames));
             }
             for (auto&& [inner, value] : *section) {
+                if (key == "nvlink" && inner != "domain_gpus") {
+                    of_nvlink_ = fmt::format("{}: '{}'", place(file_, value.source()), inner.str());
+                }
                 if (auto taken = take_value(key.str(), inner, value); !taken) {
                     return taken;
                 }
@@ -303,6 +310,7 @@ class ClusterReader {
     const std::string& file_;
     Cluster cluster_;
     std::set<std::string> fabric_keys_;  ///< Those of a description that were taken.
+    std::string of_nvlink_;              ///< A key that is about NVLink, with its place.
 };
 
 }  // namespace
