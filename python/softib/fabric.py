@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Descriptions of fabrics: the keys of [fabric] in a TOML file, which are flags of `softib up`."""
 import json
+import os
 
-from . import _native
+from . import _native, _toml
+
+PATHS = ("from", "partitions", "lid_file", "trunk_key")
 
 
 class Fabric:
@@ -22,13 +25,21 @@ class Fabric:
     def flags(self):
         return _native.flags(self.keys)
 
+    def _topo(self, *words):
+        """Returns what `softib topo` prints of the description, which may have keys of a
+        simulation or of a live fabric too."""
+        keys = {key: os.path.abspath(value) if key in PATHS else value
+                for key, value in self.keys.items()}
+        return _native.command("topo", "--config", "/dev/stdin", *words,
+                               input=_toml.document(keys, {}, {}))
+
     def report(self):
         """Returns switches, cables by class and reach, bisection, diameter and LIDs."""
-        return json.loads(_native.command("topo", *self.flags(), "--report", "--json"))
+        return json.loads(self._topo("--report", "--json"))
 
     def svg(self):
         """Returns a drawing of the fabric (SVG)."""
-        return _native.command("topo", *self.flags(), "--svg", "-")
+        return self._topo("--svg", "-")
 
     def _repr_svg_(self):
         return self.svg()

@@ -75,8 +75,19 @@ def compare(what, cluster, **options):
     return _wrap(ask("plan", "compare", operands=(what,), cluster=cluster, **options))
 
 
+def _check_key(what, name):
+    """Raises Error if a question about training has no key of that name."""
+    try:
+        answer(_toml.document({"ask": what, "model": "?", "cluster": "?", name: "?"}, {}, {}))
+    except _native.Error as error:  # That of its value is no matter.
+        if "unknown key" in str(error):
+            raise
+
+
 def _about_training(what, model, cluster, options):
-    options = _native.given(options, "plan", what)
+    for name in [name for name, value in options.items() if value is None]:
+        _check_key(what, name)
+        del options[name]
     if any(options.get(name) for name in WRITES):
         return _wrap(ask("plan", what, model=model, cluster=cluster, **options))
     keys = {"ask": what, "model": str(model), "cluster": str(cluster), **options}

@@ -56,7 +56,7 @@ class Completion(CliCase):
                 (("capture", "leaf1:1", "leaf1:"), ["leaf1:1", "leaf1:2", "leaf1:3"]),
                 (("route", "set", "leaf0", "3"), ["3"]),
                 (("route", "set", "leaf1", "3", ""), ["1", "2", "3"]),
-                (("up", "--engine", "d"), ["dor", "dragonfly"]),
+                (("up", "--engine", "d"), ["dor", "dragonfly", "dfsssp"]),
                 (("run", "--generation", ""), ["EDR", "HDR", "NDR", "XDR"]),
                 (("up", "--topology=t"), ["--topology=torus"]),
                 (("mpirun", "--mpi", ""), ["openmpi", "mpich"]),

@@ -38,7 +38,7 @@ class Usage(CliCase):
                 (("help", "upp"), "no command 'upp'"), (("status", "-f", "../x"), "no fabric name"),
                 (("link", "sideways", "sw0"), "sideways"),
                 (("link", "up", "sw0:x"), "no port number"),
-                (("link", "up", "sw0", "300"), "no node and port"),
+                (("link", "up", "sw0", "300"), "must be a whole number from 1 to 254"),
                 (("route", "set", "sw0", "one", "2"), "one"),
                 (("fault", "--drop", "1"), "which cable?"),
                 (("fault", "sw0:1", "--drop", "all"), "'all' is no part"),

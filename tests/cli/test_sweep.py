@@ -202,7 +202,7 @@ class Sweep(CliCase):
         self.assertIn("cannot read", why('base = "gone.toml"\nseeds = 2\n'))
         self.assertIn("--part must be as 2/8", why(SMALL, "--part", "3/2", status=2))
         self.assertIn("run the sweep first", why(SMALL, "--merge"))
-        self.assertIn("say with --db where they may be",
+        self.assertIn("say with --db where the results may be",
                       why(SMALL, "--db", "/nonexistent/folder/s.db"))
         self.assertIn("'html' is not for a sweep", why(SMALL, "--html", "x.html", status=2))
         self.assertIn("nothing varies", why("seed = 2\n"))
