@@ -220,6 +220,16 @@ class Trace(CliCase):
         self.assertEqual(json.loads(self.ok("trace", "run", HALO, *SMALL, "--timeline", "-")).keys()
                          & {"traceEvents"}, {"traceEvents"})
 
+    def test_a_run_of_hours_is_refused_at_once(self):
+        trace = self.out / "long.goal"
+        trace.write_text("num_ranks 2\nrank 0 {\na: send 900000000000000b to 1 tag 1\n}\n"
+                         "rank 1 {\na: recv 900000000000000b from 0 tag 1\n}\n")
+        run = ("trace", "run", str(trace), *SMALL, "--per-node", "1")
+        self.assertRegex(self.refused(*run, "--model", "packet"),
+                         "about [0-9]+ hours; take --model flow, or go on with --yes")
+        self.ok(*run)
+        self.assertIn("--yes changes nothing here", self.refused(*run, "--yes", status=2))
+
     def test_a_node_is_placed_once(self):
         self.assertIn("has node 0 twice", self.refused(
             "trace", "run", HALO, *SMALL, "--placement", "0,1,0", status=2))
