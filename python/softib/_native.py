@@ -75,6 +75,24 @@ def command(*words, check=True, **options):
     return done.stdout
 
 
+@functools.lru_cache(maxsize=None)
+def names_of(*words):
+    """Returns the names of a command's options as keyword arguments."""
+    at = json.loads(command("help", "--json"))
+    for word in words:
+        at = next(each for each in at["commands"] if each["name"] == word)
+    return {name.removeprefix("--").replace("-", "_")
+            for option in at["options"] for name in option["names"]}
+
+
+def given(options, *words):
+    """Returns the options that are not None. One that is None must be one of the command too."""
+    for name, value in options.items():
+        if value is None and name not in names_of(*words):
+            raise Error(f"softib {' '.join(words)} knows no {name!r}: leave it out")
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def flags(options):
     """Turns {"tp": 8, "no_overlap_dp": True} into --tp 8 --no-overlap-dp; skips None and False."""
     words = []
@@ -83,7 +101,7 @@ def flags(options):
         if value is True:
             words.append(flag)
         elif isinstance(value, (list, tuple)):
-            words += [flag, ",".join(map(str, value))]
+            words += [flag, ("x" if name == "dimensions" else ",").join(map(str, value))]
         elif value is not None and value is not False:
             words += [flag, str(value)]
     return words
@@ -102,6 +120,9 @@ def answer(question, folder="."):
         native.softib_free(found)
 
 
-def ask(*words, **options):
-    """Returns what `softib WORDS... --json` prints, as Python values."""
-    return json.loads(command(*words, *flags(options), "--json"))
+def ask(*words, operands=(), **options):
+    """Returns what `softib WORDS... OPERANDS... --json` prints, as Python values."""
+    for name, value in options.items():
+        if value is False and name not in names_of(*words):
+            raise Error(f"softib {' '.join(words)} knows no {name!r}: leave it out")
+    return json.loads(command(*words, *operands, *flags(given(options, *words)), "--json"))

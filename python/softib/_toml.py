@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes scenarios as TOML. Strings are quoted by json.dumps, as TOML has the same quotes."""
 import json
+import numbers
+
+import numpy
 
 
 def value(of):
-    if isinstance(of, bool):
+    """Returns a value as TOML; numbers of NumPy are numbers."""
+    if isinstance(of, (bool, numpy.bool_)):
         return "true" if of else "false"
-    if isinstance(of, (int, float)):
-        return repr(of)
-    if isinstance(of, (list, tuple)):
+    if isinstance(of, numbers.Integral):
+        return repr(int(of))
+    if isinstance(of, numbers.Real):
+        return repr(float(of))
+    if isinstance(of, (list, tuple, numpy.ndarray)):
         return "[" + ", ".join(map(value, of)) + "]"
-    return json.dumps(str(of))
+    return json.dumps(str(of), ensure_ascii=False)
 
 
 def lines(table):

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Descriptions of fabrics: the keys of [fabric] in a TOML file, which are flags of `softib up`."""
 import json
+import os
 
 from . import _native, _toml
+
+PATHS = ("from", "partitions", "lid_file", "trunk_key")
 
 
 class Fabric:
     """The description of a fabric: Fabric("fat-tree", hosts=128, radix=16), or Fabric(file=DUMP)
     for the dump of one that exists."""
 
-    def __init__(self, topology="single-switch", *, file=None, **keys):
-        self.keys = {"from": str(file)} if file is not None else {"topology": topology}
-        self.keys.update(keys)
+    def __init__(self, topology=None, *, file=None, **keys):
+        if file is not None and topology is not None:
+            raise _native.Error("the dump of a fabric has its topology: leave out topology or file")
+        self.keys = ({"topology": topology or "single-switch"} if file is None
+                     else {"from": str(file)})
+        self.keys.update(_native.given(keys, "up"))
 
     def __repr__(self):
         return "Fabric(" + ", ".join(f"{key}={value!r}" for key, value in self.keys.items()) + ")"
@@ -19,10 +25,13 @@ class Fabric:
     def flags(self):
         return _native.flags(self.keys)
 
-    def _topo(self, *flags):
-        # A file may have keys of running fabrics, too; flags of them would draw nothing.
-        return _native.command("topo", "--config", "/dev/stdin", *flags,
-                               input=_toml.document(self.keys, {}, {}))
+    def _topo(self, *words):
+        """Returns what `softib topo` prints of the description, which may have keys of a
+        simulation or of a live fabric too."""
+        keys = {key: os.path.abspath(value) if key in PATHS else value
+                for key, value in self.keys.items()}
+        return _native.command("topo", "--config", "/dev/stdin", *words,
+                               input=_toml.document(keys, {}, {}))
 
     def report(self):
         """Returns switches, cables by class and reach, bisection, diameter and LIDs."""

@@ -4,7 +4,7 @@
 Options are the flags of `softib plan` with '_' for '-'."""
 import numpy
 
-from . import _toml
+from . import _native, _toml
 from ._native import answer, ask
 
 
@@ -52,10 +52,22 @@ def column(rows, name):
     return numpy.array([row[name] for row in rows])
 
 
+def _check_key(what, name):
+    """Raises Error if a question has no key of that name."""
+    try:
+        answer(_toml.document({"ask": what, name: "?"}, {}, {}))
+    except _native.Error as error:  # That of its value is no matter.
+        if "unknown key" in str(error):
+            raise
+
+
 def _answer(what, options):
+    for name in [name for name, value in options.items() if value is None]:
+        _check_key(what, name)
+        del options[name]
     if any(options.get(name) for name in WRITES):
-        words = [str(options.pop("what"))] if what == "compare" else []
-        return _wrap(ask("plan", what, *words, **options))
+        operands = [str(options.pop("what"))] if what == "compare" else []
+        return _wrap(ask("plan", what, operands=operands, **options))
     said = {"ask": what, **options}
     return _wrap(answer(_toml.document(said, {}, {})))
 

@@ -7,6 +7,7 @@ import sys
 import numpy
 
 from . import _native, _toml
+from .fabric import Fabric
 from .plan import Answer
 
 FOREVER = 2**64 - 1
@@ -14,15 +15,36 @@ PS_PER_US = 1_000_000
 STEP_EVENTS = 200_000
 
 
-def _list(of):
-    return [of] if isinstance(of, dict) else list(of or [])
+def _list(of, name):
+    rows = [of] if isinstance(of, dict) else list(of or [])
+    if not all(isinstance(row, dict) for row in rows):
+        raise _native.Error(f"{name} must be a dictionary, or a list of them, not {of!r}")
+    if name == "traffic" and not rows:
+        raise _native.Error("say which traffic: {'pattern': 'permutation'}, for example")
+    return rows
+
+
+def _table(of, name):
+    if of is not None and not isinstance(of, dict):
+        raise _native.Error(f"{name} must be a dictionary, not {of!r}")
+    return of or {}
 
 
 def _scenario(fabric, traffic, top, network, hosts, fail, **sections):
     """Returns a scenario as TOML."""
+    if not isinstance(fabric, Fabric):
+        raise _native.Error(f"the fabric must be a softib.Fabric, not {fabric!r}")
     return _toml.document(
-        top, {"fabric": fabric.keys, "network": network, "hosts": hosts or {}, **sections},
-        {"traffic": _list(traffic), "fail": _list(fail)})
+        top, {"fabric": fabric.keys, "network": _native.given(network, "sim"),
+              "hosts": _table(hosts, "hosts"), **sections},
+        {"traffic": _list(traffic, "traffic"), "fail": _list(fail, "fail")})
+
+
+def _picoseconds(now, us):
+    """Returns the virtual time that is so many microseconds from now."""
+    if not 0 <= us < float("inf"):
+        raise _native.Error(f"us must be a number of microseconds of 0 or more, not {us!r}")
+    return min(now + round(us * PS_PER_US), FOREVER)
 
 
 class Table:
@@ -67,8 +89,12 @@ class Simulation:
     def load(cls, file):
         """Returns the simulation of a scenario file, as `softib sim FILE` takes it."""
         opened = cls.__new__(cls)
-        with open(file, encoding="utf-8") as text:
-            opened.scenario = text.read()
+        opened._handle = None
+        try:
+            with open(file, encoding="utf-8") as text:
+                opened.scenario = text.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise _native.Error(f"cannot read {file}: {error}") from error
         opened._open(opened.scenario, os.path.dirname(file) or ".")
         return opened
 
@@ -76,6 +102,8 @@ class Simulation:
         self._native = _native.library()
         self._handle = None
         error = ctypes.create_string_buffer(4096)
+        if "\0" in scenario:
+            raise _native.Error("a scenario has no zero bytes: is it the right file?")
         self._handle = self._native.softib_open(scenario.encode(), os.fspath(folder).encode(),
                                                 error, len(error))
         if not self._handle:
@@ -89,7 +117,9 @@ class Simulation:
     def step(self, us=None, events=0):
         """Runs on for `us` of virtual time, or for `events` events. Returns True if nothing is left
         to happen."""
-        until = FOREVER if us is None else self.number("now_ps") + round(us * PS_PER_US)
+        until = FOREVER if us is None else _picoseconds(self.number("now_ps"), us)
+        if not 0 <= events < 2**32:
+            raise _native.Error(f"events must be a whole number of 0 or more, not {events!r}")
         done = self._native.softib_run(self._handle, until, events) == 1
         ended, planned = self.number("messages_ended"), self.number("messages_planned")
         return done and (us is None or ended == planned)
@@ -99,6 +129,8 @@ class Simulation:
 
         progress: True for a line on a terminal, or a function of the part that is done.
         """
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise _native.Error(f"progress must be True, False or a function, not {progress!r}")
         show = progress if callable(progress) else None
         if progress is True and sys.stderr.isatty():
             show = _show
@@ -207,10 +239,12 @@ def ask(fabric, traffic, *, model=None, seed=None, until=None, compare=None, wha
     vary, seeds: lists of values by key, and a number of seeds: one simulation for each combination.
     The rest is that of Simulation; only what is given goes into the scenario.
     """
+    if vary is not None and not _table(vary, "vary"):
+        raise _native.Error("vary must have a list of values by key, as {'hosts': [2, 4]}")
     sections = {"vary": vary or {}}
     top = {"model": model, "seed": seed, "until": until, "compare": compare, "seeds": seeds}
     text = _scenario(fabric, traffic, top, network, hosts, fail, **sections)
-    if whatif:
+    if whatif is not None and whatif is not False:
         text += "[whatif]\n" + ("" if whatif is True else f"seeds = {whatif}\n")
     return Answer(_native.answer(text, folder))
 

@@ -83,6 +83,7 @@ Json model_json(const plan::Model& model) {
             {"sequence", model.sequence},
             {"vocabulary", model.vocabulary},
             {"experts", model.experts},
+            {"title", model.title},
             {"source", model.source}};
 }
 

@@ -43,6 +43,16 @@ TEST(Traffic, ARingTakesNoRate) {
     EXPECT_NE(made.error().find("leave the rate out"), std::string::npos) << made.error();
 }
 
+TEST(Traffic, AShiftIsLessThanTheHosts) {
+    Traffic traffic{.pattern = Pattern::kShift};
+    for (const std::uint64_t shift : {0U, 4U, 5U, 99U}) {
+        traffic.shift = static_cast<std::uint32_t>(shift);
+        EXPECT_FALSE(Schedule::make(traffic, 4, 1)) << shift;
+    }
+    traffic.shift = 3;
+    EXPECT_TRUE(Schedule::make(traffic, 4, 1));
+}
+
 TEST(Traffic, TheSeedDecides) {
     Schedule a = schedule({}, 64, 3);
     Schedule b = schedule({}, 64, 3);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <vector>
 
 #include "core/topo/link_speed.h"
@@ -87,6 +88,27 @@ Cost cost_of(const spec::Scenario& scenario, const spec::Experiment& experiment)
         cost.seconds = packets * mean_hops(fabric) / kHopsPerSecond;
     }
     return cost;
+}
+
+bool fits_memory(const Cost& cost) {
+    std::ifstream in("/proc/meminfo");
+    std::string name;
+    double kib = 0;
+    std::string unit;
+    while (in >> name >> kib) {
+        if (name == "MemAvailable:") {
+            return cost.bytes <= kib * 1024;
+        }
+        std::getline(in, unit);
+    }
+    return true;
+}
+
+std::string too_large(const Cost& cost) {
+    return fmt::format(
+        "this would take {}, more memory than is free: take fewer hosts or fewer messages, or the "
+        "flow model",
+        to_text(cost));
 }
 
 std::string to_text(const Cost& cost) {

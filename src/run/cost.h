@@ -23,6 +23,11 @@ struct Cost {
 /// and of entries of forwarding tables.
 Cost cost_of(const spec::Scenario& scenario, const spec::Experiment& experiment);
 
+/// Returns whether programs can have that much memory now, as far as the kernel says.
+bool fits_memory(const Cost& cost);
+/// Returns the error for a run that does not fit, where nobody can be asked whether to go on.
+std::string too_large(const Cost& cost);
+
 /// Returns "84 GiB and about 3 hours".
 std::string to_text(const Cost& cost);
 

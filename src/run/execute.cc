@@ -251,6 +251,9 @@ PointOutcome simulate_point(const Run& run, const spec::SweepPoint& point, Watch
     if (!experiment) {
         return failed(experiment.error());
     }
+    if (const Cost cost = cost_of(scenario, *experiment); !fits_memory(cost)) {
+        return failed(too_large(cost));
+    }
     const auto simulated = simulate(scenario, *experiment, {}, watch);
     if (!simulated) {
         return failed(simulated.error());

@@ -60,6 +60,25 @@ TEST(Run, AKeyThatAnotherOverridesIsRefused) {
               "and congestion_control = false turns it off");
 }
 
+TEST(Run, AFlagForAllTrafficsMustActOnOne) {
+    const Flags own{{"hosts", "4"}, {"traffic", "shift,size=4kB"}, {"size", "5kB"}};
+    const auto idle = make_run({.flags = own});
+    ASSERT_FALSE(idle);
+    EXPECT_EQ(idle.error().text,
+              "--size: 'size' changes nothing, since every traffic says it: say it only there");
+    Flags two = own;
+    two.emplace_back("traffic", "incast");
+    EXPECT_TRUE(make_run({.flags = two}));
+}
+
+TEST(Run, WhatIsThereTwiceIsRefused) {
+    EXPECT_NE(why({{"compare", "ib+mtu=1024+mtu=2048"}}).find("must not have 'mtu' twice"),
+              std::string::npos);
+    EXPECT_NE(why({}, "[fabric]\nhost-pattern = \"a{}\"\nhost_pattern = \"b{}\"\n")
+                  .find("'host_pattern' is there twice"),
+              std::string::npos);
+}
+
 TEST(Run, WhatIsRefusedInAKindOfRunIsNotSentToTheOtherLinkLayer) {
     EXPECT_EQ(
         why({{"traffic", "sharp-allreduce"}, {"congestion_control", "true"}}),

@@ -116,6 +116,33 @@ Request to_request(const httplib::Request& from) {
     return request;
 }
 
+bool takes_body(const std::string& method) {
+    return method == "POST" || method == "PUT" || method == "DELETE";
+}
+
+/// Returns the bytes of the body of a request whose method takes none; SIZE_MAX: the head does not
+/// say how many.
+std::size_t idle_body(const httplib::Request& request) {
+    if (takes_body(request.method) || request.has_header("Transfer-Encoding")) {
+        return takes_body(request.method) ? 0 : SIZE_MAX;
+    }
+    return request.get_header_value<std::uint64_t>("Content-Length");
+}
+
+/// Reads a body that nobody looks at: if bytes were left, the connection's end would take the
+/// answer with it.
+void drain(httplib::Stream& stream, std::size_t bytes) {
+    constexpr std::size_t kMost = 64UL << 10;
+    std::array<char, 1024> piece{};
+    for (std::size_t left = std::min(bytes, kMost); left != 0;) {
+        const ssize_t got = stream.read(piece.data(), std::min(left, piece.size()));
+        if (got <= 0) {
+            return;
+        }
+        left -= static_cast<std::size_t>(got);
+    }
+}
+
 void to_library(Response from, httplib::Response& to) {
     to.status = from.status;
     for (const auto& [name, value] : from.headers) {
@@ -203,15 +230,19 @@ class Front::Library final : public httplib::Server {
     /// Serves one request. Returns false if the connection is over.
     bool serve_one(LimitedStream& stream, bool is_last) {
         bool closed = false;
+        std::size_t idle = 0;
         // We compress (encoding.h), so the library must not know that a client accepts it.
-        return process_request(stream, is_last, closed,
-                               [](httplib::Request& request) {
-                                   const std::string takes =
-                                       request.get_header_value("Accept-Encoding");
-                                   request.headers.erase("Accept-Encoding");
-                                   request.set_header(kTakes, takes);
-                               }) &&
-               !closed;
+        const bool goes_on = process_request(stream, is_last, closed,
+                                             [&idle](httplib::Request& request) {
+                                                 idle = idle_body(request);
+                                                 const std::string takes =
+                                                     request.get_header_value("Accept-Encoding");
+                                                 request.headers.erase("Accept-Encoding");
+                                                 request.set_header(kTakes, takes);
+                                             }) &&
+                             !closed;
+        drain(stream, idle);
+        return goes_on && idle == 0;
     }
 
   private:
@@ -224,12 +255,20 @@ class Front::Library final : public httplib::Server {
             to_library(Response::error(414, "the path is too long"), to);
             return HandlerResponse::Handled;
         }
-        if (from.method == "POST" || from.method == "PUT" || from.method == "DELETE") {
+        if (takes_body(from.method)) {
             return HandlerResponse::Unhandled;
         }
         const Request request = to_request(from);
         if (auto refusal = guard_.check(request)) {
             to_library(std::move(*refusal), to);
+            return HandlerResponse::Handled;
+        }
+        constexpr std::size_t kNull = 4;  // "null" is what libraries send for no body.
+        if (idle_body(from) > kNull) {
+            to_library(Response::error(400, fmt::format("a {} takes no body: parameters stand "
+                                                        "behind '?' in its address",
+                                                        from.method)),
+                       to);
             return HandlerResponse::Handled;
         }
         Response response = answer_to(request);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "server/json.h"
 
+#include <set>
+#include <vector>
+
 namespace softib::server {
 
 std::string to_text(const Json& json) {
@@ -22,6 +25,26 @@ std::optional<Json> parse_json(std::string_view text) {
         return std::nullopt;
     }
     return parsed;
+}
+
+std::string repeated_field(std::string_view text) {
+    std::vector<std::set<std::string>> open;
+    std::string twice;
+    const Json whole = Json::parse(
+        text,
+        [&](int, Json::parse_event_t event, Json& parsed) {
+            if (event == Json::parse_event_t::object_start) {
+                open.emplace_back();
+            } else if (event == Json::parse_event_t::object_end) {
+                open.pop_back();
+            } else if (event == Json::parse_event_t::key &&
+                       !open.back().insert(parsed.get<std::string>()).second && twice.empty()) {
+                twice = parsed.get<std::string>();
+            }
+            return true;
+        },
+        false);
+    return whole.is_discarded() ? std::string() : twice;
 }
 
 Json to_json(const telemetry::Event& event) {

@@ -25,6 +25,8 @@ std::string to_text(const Json& json);
 /// Reads JSON that a client sent. Returns std::nullopt if it is no JSON, or is nested deeper than
 /// kJsonDepthMax.
 std::optional<Json> parse_json(std::string_view text);
+/// Returns a field that an object in a JSON text has twice; empty if there is none.
+std::string repeated_field(std::string_view text);
 
 Json to_json(const telemetry::Event& event);
 using view::to_json;  // For checks.

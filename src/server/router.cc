@@ -114,7 +114,7 @@ bool is_right_text(const Parameter& parameter, std::string_view text) {
         case ValueKind::kFlag:
             return flag_of(text).has_value();
         default:
-            return is_choice(parameter, text);
+            return !text.empty() && is_choice(parameter, text);
     }
 }
 
@@ -196,6 +196,9 @@ std::optional<Response> read_body(const Route& route, Call& call) {
         // "null" is what libraries send if a program gives them no body.
         if (!body || !(body->is_object() || body->is_null())) {
             return refused(example_of(route));
+        }
+        if (const std::string twice = repeated_field(call.request.body); !twice.empty()) {
+            return refused(fmt::format("the field '{}' is there twice", twice));
         }
         call.body = body->is_null() ? Json::object() : *std::move(body);
     }

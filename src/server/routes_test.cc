@@ -352,7 +352,16 @@ TEST_F(RoutesTest, NoRouteTakesAParameterOrFieldThatItDoesNotKnow) {
                 EXPECT_EQ(status(route, {}, "[1]", "JSON object"), 400) << route.path;
                 pairs += 2;
             }
+            if (!route.fields.empty()) {
+                const std::string name(route.fields.front().name);
+                const std::string twice = fmt::format(R"({{"{0}": 1, "{0}": 2}})", name);
+                EXPECT_EQ(status(route, {}, twice, "'" + name + "' is there twice"), 400);
+                ++pairs;
+            }
             for (const Parameter& parameter : route.query) {
+                const std::string name(parameter.name);
+                EXPECT_EQ(status(route, {{name, ""}}, "", name), 400) << route.path << " " << name;
+                ++pairs;
                 if (parameter.unserved.empty() && parameter.name.size() > 3) {
                     const std::string misspelt(parameter.name.substr(1));
                     EXPECT_EQ(status(route, {{misspelt, "1"}}, "", "did you mean '"), 400)

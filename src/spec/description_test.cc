@@ -332,5 +332,14 @@ TEST(Config, ManagerAndItsArgumentsAreKept) {
     EXPECT_FALSE(apply_flag("am", "opensm", description));
 }
 
+TEST(Config, AKeyThatIsThereTwiceIsRefused) {
+    Description description;
+    EXPECT_EQ(
+        parse_description("max-op-vls = 2\nmax_op_vls = 3\n", "lab.toml", description).error(),
+        "lab.toml:2:14: 'max_op_vls' is there twice, also at lab.toml:1:14");
+    EXPECT_FALSE(parse_description("engine = \"updn\"\n[sm]\nengine = \"ftree\"\n", "lab.toml",
+                                   description));
+}
+
 }  // namespace
 }  // namespace softib::spec

@@ -14,7 +14,9 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include "core/hca/qp_attr.h"
 #include "core/wire/packet/roce.h"
@@ -122,6 +124,8 @@ std::optional<std::size_t> find_hca(const topo::Fabric& fabric, std::string_view
 
 std::expected<void, std::string> give_addresses(const topo::Fabric& fabric, std::string_view list,
                                                 std::vector<Gid>& gids) {
+    std::set<std::size_t> given;
+    std::vector<Gid> taken;
     while (!list.empty()) {
         const std::string_view entry = list.substr(0, list.find(','));
         list.remove_prefix(std::min(list.size(), entry.size() + 1));
@@ -135,6 +139,13 @@ std::expected<void, std::string> give_addresses(const topo::Fabric& fabric, std:
                 fmt::format("'{}' among the RoCE addresses is not IP=HOST or IP=HOST/DEVICE{}",
                             entry, gid ? " with a host and device of this fabric" : ""));
         }
+        if (!given.insert(*hca).second || std::ranges::find(taken, *gid) != taken.end()) {
+            return std::unexpected(
+                fmt::format("'{}' among the RoCE addresses is the second of this device or of this "
+                            "address: leave one of them out",
+                            entry));
+        }
+        taken.push_back(*gid);
         gids[*hca] = *gid;
     }
     return {};

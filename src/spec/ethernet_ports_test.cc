@@ -47,6 +47,10 @@ TEST(EthernetPorts, WhatIsWrongIsSaid) {
     EXPECT_NE(refusal({.addresses = "127.0.0.9=h7"}).find("of this fabric"), std::string::npos);
     EXPECT_NE(refusal({.addresses = "127.0.0.9=h0/mlx5_4"}).find("of this fabric"),
               std::string::npos);
+    EXPECT_NE(refusal({.addresses = "127.0.0.8=h0,127.0.0.9=h0"}).find("'127.0.0.9=h0'"),
+              std::string::npos);
+    EXPECT_NE(refusal({.addresses = "127.0.0.9=h0,127.0.0.9=h1"}).find("'127.0.0.9=h1'"),
+              std::string::npos);
     // The address is reserved for documentation (RFC 5737), so no interface has it.
     EXPECT_NE(refusal({.addresses = "192.0.2.77=h0"}).find("192.0.2.77"), std::string::npos);
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "spec/key_rule.h"
 
 namespace softib::spec {
@@ -43,6 +45,15 @@ Result check_live(const Description& description) {
             return std::unexpected(fmt::format("{} changes nothing here: it needs {}",
                                                called(key, origin), rule->live.needs));
         }
+    }
+    const sm::QosConfig& qos = description.qos;
+    const std::uint8_t vls = std::min(kLiveVls, sm::data_vls_of(qos.max_op_vls));
+    if (const std::string key(sm::idle_arbitration(qos, vls)); qos.on && !key.empty()) {
+        // A shorter list of lanes makes the default idle too.
+        const auto said = description.origins.find(key);
+        return std::unexpected(fmt::format(
+            "{} gives weights only to lanes that ports do not have: they have {} data VLs",
+            said == description.origins.end() ? key : called(key, said->second), vls));
     }
     return {};
 }

@@ -4,9 +4,14 @@
 // What is accepted acts: which keys of a description change nothing of a running fabric, or of a
 // drawing, beside the other keys that were given.
 
+#include <cstdint>
+
 #include "spec/description.h"
 
 namespace softib::spec {
+
+/// Data VLs of every port of a running fabric.
+inline constexpr std::uint8_t kLiveVls = 8;
 
 /// Refuses a key that would change nothing of a running fabric beside the others: "--lmc changes
 /// nothing here: it needs ...".

@@ -141,6 +141,21 @@ TEST(EveryKeyOfAFabric, OfAFileIsRefusedAtItsPlace) {
               "sm = \"softib\" on InfiniBand");
 }
 
+TEST(EveryKeyOfAFabric, OfArbitrationNamesALaneThatPortsHave) {
+    const auto check = [](const Flags& flags) {
+        Flags all{{"qos", "true"}};
+        all.insert(all.end(), flags.begin(), flags.end());
+        const auto checked = check_live(describe(all));
+        return checked ? std::string() : checked.error();
+    };
+    EXPECT_EQ(check({{"vlarb_low", "9:1"}}),
+              "--vlarb-low gives weights only to lanes that ports do not have: they have 8 data "
+              "VLs");
+    EXPECT_NE(check({{"max_op_vls", "2"}, {"vlarb_high", "3:1"}}), "");
+    EXPECT_EQ(check({{"vlarb_low", "9:1,7:1"}}), "");
+    EXPECT_EQ(check({{"max_op_vls", "1"}}), "");
+}
+
 TEST(EveryFlagOfADrawing, IsAboutWhatIsDrawn) {
     std::size_t drawn = 0;
     for (const auto& [key, value] : kSamples) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <functional>
+#include <map>
 #include <optional>
 
 #include "spec/key_rule.h"
@@ -65,9 +67,12 @@ std::string wrong_type(const KeyRule& rule, const toml::node& node) {
     return fmt::format("'{}' {}, not {}", rule.key.name, wish, type_name(node));
 }
 
+/// The keys that a file has, with their places.
+using Seen = std::map<std::string, std::string, std::less<>>;
+
 /// Sets one key of a file; `in_section`: it stands below [sm].
 Result take_entry(const toml::key& key, const toml::node& node, const std::string& file,
-                  bool in_section, Description& description) {
+                  bool in_section, Seen& seen, Description& description) {
     const KeyRule* const rule = find_rule(key.str());
     const bool known = rule != nullptr && (!in_section || rule->about == About::kManager);
     if (!known) {
@@ -76,6 +81,10 @@ Result take_entry(const toml::key& key, const toml::node& node, const std::strin
                         in_section ? unknown_manager_key(key.str()) : unknown_key(key.str())));
     }
     const std::string where = position(file, node.source());
+    if (const auto [before, is_new] = seen.emplace(rule->key.name, where); !is_new) {
+        return std::unexpected(fmt::format("{}: '{}' is there twice, also at {}", where,
+                                           rule->key.name, before->second));
+    }
     const auto value = to_value(node);
     if (!value) {
         return std::unexpected(fmt::format("{}: {}", where, wrong_type(*rule, node)));
@@ -97,16 +106,17 @@ Result parse_description(std::string_view text, const std::string& file, Descrip
         return std::unexpected(
             fmt::format("{}: {}", position(file, error.source()), error.description()));
     }
+    Seen seen;
     for (auto&& [key, node] : table) {
         if (const toml::table* const section = key == "sm" ? node.as_table() : nullptr) {
             for (auto&& [inner, value] : *section) {
-                if (auto taken = take_entry(inner, value, file, true, description); !taken) {
+                if (auto taken = take_entry(inner, value, file, true, seen, description); !taken) {
                     return taken;
                 }
             }
             continue;
         }
-        if (auto taken = take_entry(key, node, file, false, description); !taken) {
+        if (auto taken = take_entry(key, node, file, false, seen, description); !taken) {
             return taken;
         }
     }

@@ -118,5 +118,15 @@ TEST_F(RecordingTest, DamagedBytesAreRefusedOrReadButNeverTrusted) {
     std::filesystem::remove(copy);
 }
 
+TEST_F(RecordingTest, AFileThatWillNeverBeARecordingIsRefusedBeforeItIsRead) {
+    EXPECT_TRUE(RecordingSource(path_).check());
+    std::filesystem::resize_file(path_, 5);
+    EXPECT_TRUE(RecordingSource(path_).check()) << "a simulation that begins";
+    std::ofstream(path_) << "another file";
+    EXPECT_EQ(RecordingSource(path_).check().error(), path_ + " is no recording, or is damaged");
+    EXPECT_EQ(RecordingSource(path_ + "x").check().error(),
+              "cannot read " + path_ + "x: No such file or directory");
+}
+
 }  // namespace
 }  // namespace softib::telemetry

@@ -193,6 +193,12 @@ std::expected<std::vector<Rule>, std::string> parse_rules(std::string_view text,
         if (!rule) {
             return std::unexpected(rule.error());
         }
+        if (std::ranges::find(rules, rule->name, &Rule::name) != rules.end()) {
+            return std::unexpected(
+                fmt::format("{}: there is a rule '{}' already: its alarms would "
+                            "be taken for those of this one",
+                            place(file, node), rule->name));
+        }
         rules.push_back(std::move(*rule));
     }
     return rules;

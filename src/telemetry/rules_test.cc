@@ -36,6 +36,8 @@ TEST(Rules, ARefusalNamesPlaceAndRemedy) {
     EXPECT_NE(refusal("[[rule]]\nname='a'\nquantity='load'\nabove=1\nfort=3\n").find("'fort'"),
               std::string::npos);
     EXPECT_NE(refusal("rule = 3\n").find("[[rule]]"), std::string::npos);
+    const std::string rule = "[[rule]]\nname='a'\nquantity='load'\nabove=1\n";
+    EXPECT_EQ(refusal(rule + rule).find("r.toml:5:1: there is a rule 'a' already"), 0U);
     EXPECT_EQ(refusal("[[rule\n").find("r.toml:1:"), 0U);
 }
 

@@ -2,10 +2,18 @@
 """Usage and help of every command."""
 
 import os
+import pathlib
+import re
 import subprocess
 import unittest
 
 from cli_case import SANITIZED, SOFTIB, TIMEOUT_S, CliCase
+
+MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs" / "man"
+# The pages of a command beside softib(1), and flags of other programs that they name.
+PAGES = {"sim": ("softib-sim",), "plan": ("softib-plan", "softib-plan-train"),
+         "trace": ("softib-trace",), "serve": ("softib-serve",), "telemetry": ("softib-serve",)}
+OTHERS = {"--array", "--wrap", "--path", "--cc-"}
 
 
 class Usage(CliCase):
@@ -30,7 +38,7 @@ class Usage(CliCase):
                 (("help", "upp"), "no command 'upp'"), (("status", "-f", "../x"), "no fabric name"),
                 (("link", "sideways", "sw0"), "sideways"),
                 (("link", "up", "sw0:x"), "no port number"),
-                (("link", "up", "sw0", "300"), "no node and port"),
+                (("link", "up", "sw0", "300"), "must be a whole number from 1 to 254"),
                 (("route", "set", "sw0", "one", "2"), "one"),
                 (("fault", "--drop", "1"), "which cable?"),
                 (("fault", "sw0:1", "--drop", "all"), "'all' is no part"),
@@ -162,6 +170,30 @@ class EveryCommand(CliCase):
         for words in self.some():
             for line in self.ok("__complete", *words, "--").splitlines()[:-1]:
                 self.assertRegex(line, r"^--[a-z0-9-]+\t\S", words)
+
+    def test_the_manual_names_every_option_and_no_other(self):
+        texts = {page: (MANUAL / f"{page}.1").read_text(encoding="utf-8").replace("\\-", "-")
+                 for page in {"softib", *sum(PAGES.values(), ())}}
+        known = {"--version"}
+        missing = []
+
+        def walk(node, words):
+            text = "".join(texts[page] for page in ("softib", *PAGES.get(words[0], ())))
+            for option in node["options"]:
+                known.update(option["names"])
+                if "--help" not in option["names"] and not any(
+                        re.search(rf"(?<![a-z-]){name}(?![a-z-])", text)
+                        for name in option["names"]):
+                    missing.append((words, option["names"]))
+            for inner in node["commands"]:
+                walk(inner, (*words, inner["name"]))
+        for command in self.json("help")["commands"]:
+            walk(command, (command["name"],))
+        self.assertEqual(missing, [])
+        named = {name for text in texts.values()
+                 for name in re.findall(r"(?<![a-z-])--[a-z][a-z0-9-]+", text)}
+        self.assertEqual(named - known - OTHERS, set())
+        print(f"covers {len(known)} names of options")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ PLANNER = ("sim", "plan", "trace")
 # it is refused ("-": it acts).
 ENVIRONMENT = ("--", "env")
 ROWS = {
+    ("up", "--foreground"): [((), ("--foreground", "--json"), "leave out --json")],
     ("down", "--fabric"): [((), ("-f", "nobody"), "no fabric 'nobody'")],
     ("down", "--all"): [(("lab",), ("--all",), "not both")],
     ("list", "--json"): [((), ("--json",), "-")],
@@ -75,13 +76,16 @@ ROWS = {
     ("fault", "--clear"): [(("-f", "pk", "sw0:1", "--json", "--drop", "1%"), ("--clear",), "-")],
     ("fault", "--json"): [(("-f", "pk"), ("--json",), "-")],
     ("capture", "--fabric"): [(("-w", "{file}", "nobody:1"), ("-f", "lab"), "has no packets")],
-    ("capture", "--write"): [(("-f", "pk", "nobody:1"), ("-w", "{file}"), "no cable at")],
+    ("capture", "--write"): [(("-f", "pk", "nobody:1"), ("-w", "{file}"), "no cable at"),
+                             (("-f", "pk", "sw0:1", "h0"), ("-w", "{file}"), "named before")],
     ("capture", "--snaplen"): [(("-f", "pk", "-w", "{file}"), ("-s", "3"), "--snaplen")],
     ("capture", "--bare"): [(("-f", "et", "-w", "{file}"), ("--bare",), "--bare")],
     ("capture", "--count"): [(("-f", "pk", "-w", "{file}"), ("-c", "0"), "--count"),
                              (("-f", "pk", "-w", "{file}"), ("-c", "-1"), "--count")],
     ("capture", "--json"): [(("-f", "pk", "-w", "-"), ("--json",), "--json")],
-    ("am", "--fabric"): [(("h0",), ("-f", "nobody"), "no fabric 'nobody'")],
+    ("am", "--fabric"): [(("h0",), ("-f", "nobody"), "no fabric 'nobody'"),
+                         (("h0",), ("-f", "et"), "'et' is an Ethernet"),
+                         (("h0",), ("-f", "lab"), "softib up --am none")],
     ("sharp", "--fabric"): [((), ("-f", "et"), "'et' is an Ethernet")],
     ("sharp", "--json"): [(("-f", "lab"), ("--json",), "-")],
     ("sharp", "--dot"): [(("-f", "lab", "jobs"), ("--dot", "{file}"), "--dot")],
@@ -133,7 +137,8 @@ ELSEWHERE = {
     "cli/test_commands.py": [("telemetry", "--json"), ("down", "--json")],
     "cli/test_mpirun.py": [("mpirun", "--json")],
     "clients/test_mpi.py": [("mpirun", "--real-hostname")],
-    "cli/test_live_options.py": [("log", "--follow"), ("serve", "--name")],
+    "cli/test_live_options.py": [("log", "--follow"), ("serve", "--name"), ("down", "--json"),
+                                 ("up", "--json")],
 }
 # Values of the keys of a fabric for a drawing; without one: a flag. What a drawing does not show
 # may have any value.
@@ -206,9 +211,14 @@ class LiveOptions(ServeCase):
         elsewhere = {(name, pair) for name, pairs in ELSEWHERE.items() for pair in pairs}
         known = set(ROWS) | {pair for _, pair in elsewhere}
         pairs = 0
-        for command, option in self.options():
-            # Of these other tests try every key: spec_test, and the next one.
-            if command in ("topo", "up") or (command == "run" and (command, option) not in ROWS):
+        all_options = list(self.options())
+        # The keys of a fabric are flags of three commands. Of these other tests try every one:
+        # spec_test, and the next one.
+        keys = set.intersection(*({option for command, option in all_options if command == name}
+                                  for name in ("up", "run", "topo"))) - {"--json"}
+        self.assertGreater(len(keys), 30)
+        for command, option in all_options:
+            if command == "topo" or (command in ("up", "run") and option in keys):
                 continue
             with self.subTest(command=command, option=option):
                 self.assertIn((command, option), known, "an option without a row in this test")
@@ -219,6 +229,8 @@ class LiveOptions(ServeCase):
         for name, (_, option) in elsewhere:
             self.assertIn(option, (HERE / name).read_text(encoding="utf-8"))
         self.check_follow()
+        self.assertEqual(self.json("down", "pk"), [{"name": "pk", "was_up": True}])
+        self.assertEqual(self.json("up", "pk")["name"], "pk")
 
     def check_follow(self):
         """softib log --follow ends with its fabric, and tells its end."""
@@ -233,6 +245,23 @@ class LiveOptions(ServeCase):
         self.serve("--name", "lab.example")
         self.assertEqual(self.ask("/api/v1/fabric", Host="lab.example")[0], 200)
         self.assertEqual(self.ask("/api/v1/fabric", Host="other.example")[0], 421)
+        self.assertIn("is no host name", self.refused("serve", "--name", "bad name", status=2))
+
+    def test_a_get_with_a_body_is_refused(self):
+        self.ok("up")
+        self.serve()
+        for body in (b'{"frobnicate": 1}', b"x" * 100000):
+            status, text = self.ask("/api/v1/fabric", body=body)
+            self.assertEqual((status, "takes no body" in text), (400, True), text)
+        for body in (b"null", None):  # Libraries send null if a program gives them no body.
+            self.assertEqual(self.ask("/api/v1/fabric", body=body)[0], 200)
+
+    def test_two_files_of_a_drawing_are_two(self):
+        file = str(self.file)
+        for words in (("--dot", file, "--svg", file), ("--dot", "-", "--svg", "-")):
+            self.assertIn("would be written twice",
+                          self.refused("topo", "--hosts", "3", *words, status=2))
+        self.assertFalse(self.file.exists())
 
     def test_every_option_of_a_drawing_acts_or_is_refused(self):
         self.ok("up", "lab")

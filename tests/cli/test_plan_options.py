@@ -53,6 +53,37 @@ COMPARE_VALUES = {
 }
 
 
+# The options of all other commands that plan: what stands beside each, itself, and why it is
+# refused ("-": it acts). Of train, search and trace run other tests try all.
+TRACES = EXAMPLES.parent / "traces"
+HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
+ELSEWHERE = ("plan collective", "plan compare", "plan train", "plan search", "trace run")
+ROWS = {
+    ("plan presets", "--json"): ((), ("--json",), "-"),
+    ("plan show", "--nodes"): (("hgx-h200",), ("--nodes", "3"), "-"),
+    ("plan show", "--prices"): (("hgx-h200:2",), ("--prices", str(EXAMPLES / "prices.toml")), "-"),
+    ("plan show", "--json"): (("hgx-h200:2",), ("--json",), "-"),
+    ("plan validate", "--markdown"): (("--json",), ("--markdown",), "leave out one"),
+    ("plan validate", "--json"): (("--markdown",), ("--json",), "leave out one"),
+    ("plan models", "--json"): ((), ("--json",), "-"),
+    ("trace show", "--groups"): ((EXPERTS,), ("--groups", "{groups}"), "-"),
+    ("trace show", "--json"): ((HALO,), ("--json",), "-"),
+    ("trace convert", "--groups"): ((EXPERTS, "{file}.et", "--json"),
+                                    ("--groups", "{groups}"), "-"),
+    ("trace convert", "--cluster"): ((EXPERTS, "{file}.goal"), ("--cluster", "hgx-h200:1"), "-"),
+    ("trace convert", "--json"): ((HALO, "{file}.goal"), ("--json",), "-"),
+    ("trace scale", "--ranks"): ((HALO, "{file}.goal"), ("--ranks", "8"), "-"),
+    ("trace scale", "--groups"): ((HALO, "--ranks", "8", "{file}.goal"),
+                                  ("--groups", "{groups}"), "--groups changes nothing"),
+    ("trace scale", "--cluster"): ((HALO, "--ranks", "8", "{file}.goal"),
+                                   ("--cluster", "hgx-h200:1"), "--cluster changes nothing"),
+    ("trace scale", "--json"): ((HALO, "--ranks", "8", "{file}.goal"), ("--json",), "-"),
+    ("trace record", "--output"): (("--", "true"), ("-o", "/nowhere/x.goal"), "/nowhere/x.goal"),
+    ("trace record", "--json"): (("-o", "/nowhere/x.goal", "--", "true"), ("--json",),
+                                 "/nowhere/x.goal"),
+}
+
+
 class PlanOptions(CliCase):
     def options_of(self, *names):
         at = json.loads(self.ok("help", "--json"))
@@ -151,6 +182,46 @@ class PlanOptions(CliCase):
                                   else "must be", said)
         self.assertIn("must be", said_of("show", "cluster"))
         self.assertIn("must be", said_of("compare", "what"))
+
+    def test_every_option_of_the_other_commands_acts_or_is_refused(self):
+        groups = pathlib.Path(self.scratch, "groups.json")
+        groups.write_text('{"experts 0": [1, 0], "experts 1": [3, 2]}')
+        file = pathlib.Path(self.scratch, "trace")
+        pairs = 0
+        for group in json.loads(self.ok("help", "--json"))["commands"]:
+            for command in group["commands"] if group["name"] in ("plan", "trace") else ():
+                name = f"{group['name']} {command['name']}"
+                for option in command["options"]:
+                    pair = (name, option["names"][-1])
+                    if name in ELSEWHERE or pair[1] == "--help":
+                        continue
+                    self.assertIn(pair, ROWS, "an option without a row in this test")
+                    with self.subTest(pair):
+                        pairs += 1
+                        self.check_row(name.split(), ROWS[pair], {"groups": groups, "file": file})
+        self.assertEqual(pairs, len(ROWS))
+        print(f"covers {pairs} pairs of a command and an option")
+
+    def check_row(self, command, row, files):
+        base, extra, says = row
+        base, extra = [[word.format(**files) for word in words] for words in (base, extra)]
+
+        def outcome(words):
+            done = self.softib(*command, *words)
+            made = sorted(pathlib.Path(self.scratch).glob("trace*"))
+            content = [each.read_bytes() for each in made]
+            for each in made:
+                each.unlink()
+            return (done.returncode, done.stdout, done.stderr), content
+        if says == "-":
+            with_it = outcome([*extra, *base])
+            self.assertEqual(with_it[0][0], 0, with_it[0])
+            self.assertNotEqual(outcome(base), with_it)
+        else:
+            after, made = outcome([*extra, *base])
+            self.assertNotEqual(after[0], 0)
+            self.assertIn(says, after[2])
+            self.assertEqual((after[1], made), ("", []))
 
     def test_what_is_refused_says_what_would_act(self):
         for words, message in (

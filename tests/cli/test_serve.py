@@ -394,9 +394,10 @@ class Simulations(ServeCase):
     def test_recordings_that_are_none_are_refused_with_a_sentence(self):
         other = pathlib.Path(self.dir, "other")
         other.write_text("not a recording")
-        self.serve("--recording", str(other))
-        self.assertIn("is no recording", self.get("/api/v1/fabric")["trouble"])
+        for command in ("serve", "telemetry"):
+            self.assertIn("is no recording", self.refused(command, "--recording", str(other)))
         other.unlink()
+        self.assertIn("nodevice", self.refused("telemetry", "--umad", "nodevice"))
         self.assertIn("'record' does not go with --threads",
                       self.refused("sim", "--hosts", "4", "--threads", "2", "--record", "x",
                                    status=2))

@@ -164,7 +164,7 @@ class Trace(CliCase):
                       self.refused(*base, "--seed", "3", status=2))
         self.assertIn("--ranks changes nothing here",
                       self.refused(*base, "--ranks", "--json", status=2))
-        self.assertIn("--steps changes nothing here", self.refused(*base, "--steps", status=1))
+        self.assertIn("--steps changes nothing here", self.refused(*base, "--steps", status=2))
         for option in ("--nodes", "--per-node"):
             self.assertIn(option, self.refused("trace", "run", str(trace), "--cluster",
                                                "hgx-h200:8", option, "0", status=2))
@@ -186,6 +186,54 @@ class Trace(CliCase):
             each.unlink()
         return done.returncode, done.stdout + done.stderr, content
 
+    def test_groups_that_nobody_names_are_refused(self):
+        groups = self.out / "groups.json"
+        groups.write_text('{"nobody": [0, 1]}')
+        for words in (("show", HALO), ("show", PROFILE), ("convert", HALO, str(self.out / "h.et")),
+                      ("scale", "--ranks", "8", HALO, str(self.out / "h.et")),
+                      ("run", HALO, "--job", LAYERS, "--cluster", "hgx-h200:8")):
+            with self.subTest(words):
+                self.assertIn("--groups changes nothing here: no operation",
+                              self.refused("trace", *words, "--groups", str(groups), status=2))
+
+    def test_files_are_looked_at_before_any_work(self):
+        ran = self.out / "ran"
+        halo = self.out / "halo.goal"
+        shutil.copy(HALO, halo)
+        before = halo.read_text()
+        for words, status, says in (
+                (("record", "-o", "/nowhere/x.goal", "--", "touch", str(ran)), 1,
+                 "/nowhere/x.goal"),
+                (("run", str(halo), *SMALL, "--timeline", str(halo)), 2, "is read too"),
+                (("run", str(halo), *SMALL, "--timeline", "/nowhere/x"), 1, "/nowhere/x"),
+                (("run", str(halo), *SMALL, "--timeline", str(ran), "--export", f"csv={ran}"), 2,
+                 "would be written twice"),
+                (("run", str(halo), *SMALL, "--timeline", "-", "--json"), 2, "standard output"),
+                (("convert", str(halo), str(halo)), 2, "is read too"),
+                (("scale", "--ranks", "8", str(halo), "/nowhere/x.goal"), 1, "/nowhere/x.goal")):
+            with self.subTest(words):
+                done = self.softib("trace", *words)
+                self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                self.assertIn(says, done.stderr)
+                self.assertFalse(ran.exists())
+        self.assertEqual(halo.read_text(), before)
+        self.assertEqual(json.loads(self.ok("trace", "run", HALO, *SMALL, "--timeline", "-")).keys()
+                         & {"traceEvents"}, {"traceEvents"})
+
+    def test_a_run_of_hours_is_refused_at_once(self):
+        trace = self.out / "long.goal"
+        trace.write_text("num_ranks 2\nrank 0 {\na: send 900000000000000b to 1 tag 1\n}\n"
+                         "rank 1 {\na: recv 900000000000000b from 0 tag 1\n}\n")
+        run = ("trace", "run", str(trace), *SMALL, "--per-node", "1")
+        self.assertRegex(self.refused(*run, "--model", "packet"),
+                         "about [0-9]+ hours; take --model flow, or go on with --yes")
+        self.ok(*run)
+        self.assertIn("--yes changes nothing here", self.refused(*run, "--yes", status=2))
+
+    def test_a_node_is_placed_once(self):
+        self.assertIn("has node 0 twice", self.refused(
+            "trace", "run", HALO, *SMALL, "--placement", "0,1,0", status=2))
+
     def test_timeline_is_chromes(self):
         page = self.out / "line.json"
         self.ok("trace", "run", EXPERTS, *SMALL, "--timeline", str(page))
@@ -200,7 +248,7 @@ class Trace(CliCase):
         said = self.json("trace", "show", str(self.out))
         self.assertEqual(said["collectives"]["all-to-all"]["count"], 8)
         self.assertIn("--cluster changes nothing here", self.refused(
-            "trace", "convert", HALO, str(self.out / "h.goal"), *SMALL, status=1))
+            "trace", "convert", HALO, str(self.out / "h.goal"), *SMALL, status=2))
         large = self.out / "large.goal"
         told = self.json("trace", "scale", "--ranks", "64", HALO, str(large))
         self.assertEqual((told["ranks"], told["written"]), (64, [str(large)]))
@@ -219,7 +267,7 @@ class Trace(CliCase):
                  "bad.goal:3: an operation is send, recv or calc, not 'sent'"),
                 (("run", LAYERS, "--cluster", "hgx-h200:1"), 1,
                  "32 ranks need as many GPUs, and 8"),
-                (("run", HALO, *SMALL, "--placement", "all"), 1,
+                (("run", HALO, *SMALL, "--placement", "all"), 2,
                  "must be linear, random, round-robin"),
                 (("run", HALO, *SMALL, "--export", "xml=f"), 2,
                  "must be goal=FILE, chakra=FILE or csv=FILE"),

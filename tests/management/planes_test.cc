@@ -6,7 +6,10 @@
 // before.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <iostream>
+#include <map>
 #include <string>
 
 #include "core/agent/from_fabric.h"
@@ -435,6 +438,59 @@ TEST(Planes, WhatAManagerWritesIntoASwitchActsInVirtualTimeAndLive) {
             EXPECT_EQ(at_port(in_virtual_time, row.look), at_port(live, row.look));
         }
     }
+}
+
+/// Returns whether a node takes a Set of an attribute with some modifier and some data.
+bool takes(agent::Node& node, std::uint16_t attribute) {
+    for (const std::uint32_t modifier : {0U, 1U, kPort + 0U, 1U << 8 | kPort, 1U << 16 | kPort}) {
+        for (const auto data : {std::uint8_t{0}, std::uint8_t{0xFF}}) {
+            Packet packet;
+            wire::MadRepr header;
+            header.mgmt_class = wire::MgmtClass::kSubnDirectedRoute;
+            header.class_version = 1;
+            header.method = wire::Method::kSet;
+            header.attribute_id = attribute;
+            header.attribute_modifier = modifier;
+            header.emit(wire::Mad<std::uint8_t>(packet.mad));
+            std::ranges::fill(wire::Smp<std::uint8_t>(packet.mad).data(), data);
+            const auto answer = node.receive_smp(packet.mad, node.is_switch() ? 0 : 1, 0);
+            if (answer && (wire::Smp<const std::uint8_t>(*answer).status() &
+                           ~wire::mad_status::kDirection) == wire::mad_status::kOk) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Other tests say what an attribute changes that no packet sees.
+TEST(Planes, EveryAttributeThatANodeTakesIsOneOfThese) {
+    std::map<SmAttribute, std::string> known{
+        {SmAttribute::kNodeDescription, "what the node is called"},
+        {SmAttribute::kGuidInfo, "aliases_test"},
+        {SmAttribute::kLedInfo, "whether the port's LED is on"},
+        {SmAttribute::kPortSlToPrivateLftMap, "adaptive_test"}};
+    Live live;
+    for (const Row& row : rows()) {
+        const Packet packet = row.write(live.node(live.sw));
+        const wire::Mad<const std::uint8_t> header(packet.mad);
+        if (header.mgmt_class() != wire::MgmtClass::kCongestion) {
+            known.emplace(static_cast<SmAttribute>(header.attribute_id()), row.attribute);
+        }
+    }
+    std::size_t taken = 0;
+    for (const std::uint32_t id : {0U, live.sw}) {
+        for (std::uint32_t attribute = 0; attribute <= UINT16_MAX; ++attribute) {
+            agent::Node node = live.node(id);
+            if (takes(node, static_cast<std::uint16_t>(attribute))) {
+                ++taken;
+                EXPECT_TRUE(known.contains(static_cast<SmAttribute>(attribute)))
+                    << "a node takes attribute " << attribute << ", and no row says what it does";
+            }
+        }
+    }
+    std::cout << "covers " << taken << " pairs of a node and an attribute that it takes\n";
+    EXPECT_GE(taken, 15U);
 }
 
 TEST(Planes, HowAnHcaSlowsDownActsInVirtualTimeAndLive) {

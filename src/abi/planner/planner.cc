@@ -54,6 +54,10 @@ std::expected<std::unique_ptr<softib_simulation>, std::string> open_scenario(
         return std::unexpected(experiment.error());
     }
     opened->experiment = *std::move(experiment);
+    if (const run::Cost cost = run::cost_of(opened->scenario, opened->experiment);
+        !run::fits_memory(cost)) {
+        return std::unexpected(run::too_large(cost));
+    }
     auto model = spec::make_model(opened->scenario, opened->experiment);
     if (!model) {
         return std::unexpected(model.error());
@@ -63,6 +67,15 @@ std::expected<std::unique_ptr<softib_simulation>, std::string> open_scenario(
     return opened;
 }
 
+/// Refuses runs for which there is not enough memory. How long a run takes is the caller's matter.
+class MemoryWatch final : public run::Watch {
+  public:
+    std::expected<void, std::string> accept(const run::Cost& cost) override {
+        return run::fits_memory(cost) ? std::expected<void, std::string>()
+                                      : std::unexpected(run::too_large(cost));
+    }
+};
+
 std::expected<std::string, std::string> ask(std::string_view text, const std::string& folder) {
     if (auto answer = answer::ask(text, folder)) {
         return *std::move(answer);
@@ -71,7 +84,7 @@ std::expected<std::string, std::string> ask(std::string_view text, const std::st
     if (!run) {
         return std::unexpected(run.error().text);
     }
-    run::Watch watch;
+    MemoryWatch watch;
     const auto outcome = run::execute(*run, watch);
     return outcome ? std::expected<std::string, std::string>(run::to_json(**outcome))
                    : std::unexpected(outcome.error());

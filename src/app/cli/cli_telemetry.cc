@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Subcommands that watch a fabric over time: telemetry, serve, health.
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +17,14 @@ namespace {
 
 /// As softib-telemetry checks it (telemetry/store/history.h).
 constexpr std::uint64_t kHistoryBytesMin = std::uint64_t{1} << 20;
+
+/// Returns why a text cannot be the name of a host; empty if it can. For CLI11's check().
+std::string check_host_name(const std::string& name) {
+    const bool is_name = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':';
+    });
+    return is_name ? "" : fmt::format("'{}' is no host name: take one as lab.example.org", name);
+}
 
 void add_sampling(CLI::App& app, TelemetryCommand& command) {
     add_fabric_choice(app, command.fabric);
@@ -64,7 +75,8 @@ Command add_serve(CLI::App& app, Parsed& parsed) {
     sub->add_option("--cert", command.cert, "certificate for TLS (PEM)")->type_name("FILE");
     sub->add_option("--key", command.key, "its key")->type_name("FILE");
     sub->add_option("--name", command.names, "a host name that clients may use for this server")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(check_host_name);
     sub->add_flag("--allow-control", command.allow_control,
                   "let clients that have the token change the fabric");
     only(sub->add_option("--exporter", command.exporter,

@@ -76,6 +76,7 @@ Command add_run(CLI::App& trace, TraceRunOptions& options) {
     sub->add_option("--timeline", options.timeline, "write all operations for chrome://tracing")
         ->type_name("FILE");
     sub->add_flag("--ranks", options.ranks, "print a line for each rank");
+    sub->add_flag("--yes", options.any_cost, "with --model packet: go on although it takes hours");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_trace_run(options); }};
 }

@@ -70,6 +70,18 @@ int cmd_am(AmOptions options) {
     if (const auto subnet = check_subnet(*observer); !subnet) {
         return fail(subnet.error());
     }
+    spec::Description description;
+    if (auto loaded =
+            spec::load_description(observer->fabric().dir + "/" + kDescriptionName, description);
+        !loaded) {
+        return fail(loaded.error());
+    }
+    if (description.aggregation != "none") {
+        return fail(
+            fmt::format("fabric '{}' has an aggregation manager; one for a host needs a "
+                        "fabric without: softib up --am none",
+                        observer->fabric().name));
+    }
     options.where.command = {"softib-am"};
     if (!options.key.empty()) {
         options.where.command.insert(options.where.command.end(), {"--am-key", options.key});

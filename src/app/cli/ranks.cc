@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "app/fabric/observe.h"
+#include "spec/text_file.h"
 #include "view/names.h"
 
 namespace softib::app {
@@ -45,10 +43,11 @@ std::map<std::string, Lid> names_of(const shm::Arena& arena, const view::Routes&
 std::expected<std::vector<Lid>, std::string> read_ranks(const std::string& file,
                                                         const shm::Arena& arena,
                                                         const view::Routes& routes) {
-    std::ifstream in(file);
-    if (!in) {
-        return std::unexpected(fmt::format("cannot read {}: {}", file, std::strerror(errno)));
+    const auto text = spec::read_file(file);
+    if (!text) {
+        return std::unexpected(text.error());
     }
+    std::istringstream in(*text);
     const std::map<std::string, Lid> names = names_of(arena, routes);
     std::vector<Lid> ranks;
     std::uint32_t line_number = 0;

@@ -128,6 +128,22 @@ std::string to_string(const wire::SlToVlMappingTable& table) {
     return text;
 }
 
+std::string_view idle_arbitration(const QosConfig& config, std::uint8_t data_vls) {
+    const auto is_idle = [data_vls](const ArbitrationList& list) {
+        const auto weighs = [](const wire::VlArbitrationEntry& entry) { return entry.weight != 0; };
+        return std::ranges::any_of(list, weighs) &&
+               std::ranges::none_of(list, [&](const wire::VlArbitrationEntry& entry) {
+                   return weighs(entry) && entry.vl < data_vls;
+               });
+    };
+    if (is_idle(config.vlarb_high)) {
+        return "vlarb_high";
+    }
+    // The default leaves VL0 to the high list.
+    const bool low = config.vlarb_low != default_vlarb_low() && is_idle(config.vlarb_low);
+    return low ? "vlarb_low" : "";
+}
+
 std::uint8_t data_vls_of(std::uint8_t code) {
     constexpr std::uint8_t kVls[] = {1, 1, 2, 4, 8, 15};
     return kVls[std::min<std::size_t>(code, std::size(kVls) - 1)];

@@ -53,6 +53,10 @@ std::expected<wire::SlToVlMappingTable, std::string> parse_sl2vl(std::string_vie
 std::string to_string(const ArbitrationList& list);
 std::string to_string(const wire::SlToVlMappingTable& table);
 
+/// Returns the list that gives weights, but only to lanes that ports do not have, "vlarb_high" or
+/// "vlarb_low"; empty if there is none. Other entries for such lanes are left out, as OpenSM does.
+std::string_view idle_arbitration(const QosConfig& config, std::uint8_t data_vls);
+
 /// Returns the number of data VLs for a code of PortInfo.VLCap.
 std::uint8_t data_vls_of(std::uint8_t code);
 

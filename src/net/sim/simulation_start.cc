@@ -21,27 +21,16 @@ constexpr std::uint8_t kLanesOffered = 8;  ///< Lanes that routing engines may u
 constexpr std::uint8_t kPriorities = 8;    ///< Priorities of Ethernet's flow control.
 constexpr std::uint8_t kVlsMax = 15;       ///< Data VLs that a port can have.
 
-/// Returns an error if a list of VL arbitration gives weights, but only to lanes that ports do not
-/// have. Other entries for such lanes are left out, as OpenSM does.
+/// Returns an error if a list of VL arbitration gives weights only to lanes that ports do not have.
 std::expected<void, topo::Error> check_arbitration(const sm::QosConfig& qos, std::uint8_t vls) {
-    const auto check = [&](const char* key,
-                           const sm::ArbitrationList& list) -> std::expected<void, topo::Error> {
-        const auto weighs = [](const wire::VlArbitrationEntry& entry) { return entry.weight != 0; };
-        const auto acts = [&](const wire::VlArbitrationEntry& entry) {
-            return entry.weight != 0 && entry.vl < vls;
-        };
-        if (!std::ranges::any_of(list, weighs) || std::ranges::any_of(list, acts)) {
-            return {};
-        }
-        return std::unexpected(topo::Error{
-            fmt::format("{} gives weights only to lanes that ports do not have: they have {} data "
-                        "{} (max_op_vls, data_vls)",
-                        key, vls, vls == 1 ? "VL" : "VLs")});
-    };
-    auto high = check("vlarb_high", qos.vlarb_high);
-    // The default leaves VL0 to the high list.
-    return high && qos.vlarb_low != sm::default_vlarb_low() ? check("vlarb_low", qos.vlarb_low)
-                                                            : high;
+    const std::string_view idle = sm::idle_arbitration(qos, vls);
+    if (idle.empty()) {
+        return {};
+    }
+    return std::unexpected(topo::Error{
+        fmt::format("{} gives weights only to lanes that ports do not have: they have {} data {} "
+                    "(max_op_vls, data_vls)",
+                    idle, vls, vls == 1 ? "VL" : "VLs")});
 }
 
 /// Returns an error if the lanes that the options name are not those of a port.
@@ -92,7 +81,7 @@ std::expected<void, topo::Error> check_options(const SimulationOptions& options)
     if (plant.buffer_bytes > link::kGrantMax * link::kBlockBytes ||
         plant.buffer_bytes < packet + link::kBlockBytes) {
         return std::unexpected(topo::Error{fmt::format(
-            "a lane's buffer must hold one packet and be at most 128 KiB: take {} to {} bytes",
+            "the buffer of a lane must hold one packet and be at most 128 KiB: take {} to {} bytes",
             packet + link::kBlockBytes, link::kGrantMax * link::kBlockBytes)});
     }
     if (packet > plant.packet_bytes_max) {

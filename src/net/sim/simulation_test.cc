@@ -161,7 +161,7 @@ TEST(Simulation, OptionsThatCannotBeAreRefusedWithTheRemedy) {
     EXPECT_EQ(refusal(options), "mtu must be at most 4096 bytes, not 8192");
     options.plant.buffer_bytes = 100;
     EXPECT_TRUE(refusal(options).starts_with(
-        "a lane's buffer must hold one packet and be at most 128 KiB: take "))
+        "the buffer of a lane must hold one packet and be at most 128 KiB: take "))
         << refusal(options);
 }
 

@@ -39,7 +39,9 @@ Job job_to_time(Model model, Cluster cluster, const JobWish& wish) {
     Mapping mapping = mapping_of(model, wish);
     const std::uint64_t one = std::uint64_t{mapping.tp} * mapping.pp * mapping.cp * mapping.ep;
     if (mapping.gpus == 0) {
-        mapping.gpus = static_cast<std::uint32_t>(cluster.gpus() / one * one);
+        // More than there are is refused by that number.
+        const std::uint64_t gpus = std::max<std::uint64_t>(cluster.gpus() / one * one, one);
+        mapping.gpus = static_cast<std::uint32_t>(std::min<std::uint64_t>(gpus, UINT32_MAX));
     }
     const std::uint64_t replica = std::uint64_t{mapping.tp} * mapping.pp * mapping.cp;
     if (mapping.batch == 0 && mapping.gpus >= replica) {

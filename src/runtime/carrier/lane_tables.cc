@@ -6,6 +6,7 @@
 #include "core/agent/node.h"
 #include "core/base/check.h"
 #include "net/manage/arbitration.h"
+#include "spec/live.h"
 
 namespace softib::carrier {
 
@@ -20,6 +21,7 @@ LaneTables::LaneTables(const shm::Arena& arena)
       injections_read_(arena.header->hcas),
       adaptive_read_(arena.header->switches) {
     SOFTIB_CHECK(agent::NodeSpec{}.data_vls == kDataVls);
+    static_assert(spec::kLiveVls == kDataVls);
 }
 
 bool LaneTables::is_new(const shm::PortLanes& lanes) {

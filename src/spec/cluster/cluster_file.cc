@@ -5,8 +5,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -120,6 +122,10 @@ class ClusterReader {
         if (const auto fault = plan::find_fault(cluster_)) {
             return std::unexpected(fmt::format("{}: {}", file_, *fault));
         }
+        if (!of_nvlink_.empty() && cluster_.nvlink.domain_gpus == 1) {
+            return std::unexpected(of_nvlink_ +
+                                   " changes nothing: a domain of one GPU has no NVLink");
+        }
         return cluster_;
     }
 
@@ -135,6 +141,9 @@ class ClusterReader {
                 return refuse(key.source(), unknown_name("section", key.str(), kSectionNames));
             }
             for (auto&& [inner, value] : *section) {
+                if (key == "nvlink" && inner != "domain_gpus") {
+                    of_nvlink_ = fmt::format("{}: '{}'", place(file_, value.source()), inner.str());
+                }
                 if (auto taken = take_value(key.str(), inner, value); !taken) {
                     return taken;
                 }
@@ -151,6 +160,9 @@ class ClusterReader {
         }
         for (const auto& [name, field] : kTextKeys) {
             if (section.empty() && key == name) {
+                if (!node.is_string()) {
+                    return refuse(node.source(), fmt::format("'{}' must be a text", name));
+                }
                 cluster_.*field = *text;
                 return {};
             }
@@ -201,9 +213,10 @@ class ClusterReader {
     }
     Result take_number(const NumberKey& key, const toml::node& node) {
         std::optional<double> value;
-        if (const auto on = node.value_exact<bool>()) {
-            value = key.most == 1 ? std::optional(*on ? 1.0 : 0.0) : std::nullopt;
-        } else {
+        if (key.most == 1 && key.whole) {
+            const auto on = node.value_exact<bool>();
+            value = on ? std::optional(*on ? 1.0 : 0.0) : std::nullopt;
+        } else if (node.is_number()) {
             value = node.value<double>();
         }
         const bool fits = value && *value >= key.least && *value <= key.most &&
@@ -215,6 +228,9 @@ class ClusterReader {
                     ? fmt::format("'{}' must be true or false", key.name)
                     : fmt::format("'{}' must be a {} from {} to {}", key.name,
                                   key.whole ? "whole number" : "number", key.least, key.most));
+        }
+        if (key.name == "mtu" && std::popcount(static_cast<std::uint64_t>(*value)) != 1) {
+            return refuse(node.source(), "'mtu' must be 256, 512, 1024, 2048 or 4096");
         }
         key.set(cluster_, *value);
         return {};
@@ -265,6 +281,11 @@ class ClusterReader {
         if (auto acts = check_fabric_key(key); !acts) {
             return acts;
         }
+        std::string name(key.str());
+        std::ranges::replace(name, '-', '_');
+        if (!fabric_keys_.insert(name).second) {
+            return refuse(key.source(), fmt::format("'{}' is there twice", name));
+        }
         if (key == "dimensions") {
             std::ranges::replace(text, ',', 'x');
         }
@@ -288,6 +309,8 @@ class ClusterReader {
 
     const std::string& file_;
     Cluster cluster_;
+    std::set<std::string> fabric_keys_;  ///< Those of a description that were taken.
+    std::string of_nvlink_;              ///< A key that is about NVLink, with its place.
 };
 
 }  // namespace

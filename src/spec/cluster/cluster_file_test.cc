@@ -121,6 +121,12 @@ TEST(ClusterFile, ThePowerOfAGpuReplacesThatOfThePresetsNode) {
               9000);
 }
 
+TEST(ClusterFile, WithoutNvlinkItsKeysAreRefused) {
+    EXPECT_EQ(refusal("[nvlink]\ndomain_gpus = 1\ngbs = 9\n"),
+              "lab.toml:3:7: 'gbs' changes nothing: a domain of one GPU has no NVLink");
+    EXPECT_EQ(refusal("[nvlink]\ndomain_gpus = 1\n"), "accepted");
+}
+
 TEST(ClusterFile, AFolderIsNoFile) {
     EXPECT_EQ(find_cluster("/tmp/").error(), "cannot read /tmp/: Is a directory");
 }

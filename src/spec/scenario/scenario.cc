@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
+#include "spec/key_rule.h"
 #include "spec/scenario/keys.h"
 #include "spec/scenario/sweep.h"
 #include "spec/scenario/sweep_file.h"
@@ -166,6 +168,11 @@ class Reader {
         if (key == "dimensions") {
             std::ranges::replace(*text, ',', 'x');
         }
+        const KeyRule* const rule = find_rule(key.str());
+        const std::string name(rule == nullptr ? key.str() : rule->key.name);
+        if (!fabric_keys_.insert(name).second) {
+            return refuse(key.source(), fmt::format("'{}' is there twice", name));
+        }
         if (auto done = apply_flag(key.str(), *text, scenario_.fabric); !done) {
             // The error begins with the name of a flag, which is replaced by that of the key.
             std::string message = done.error();
@@ -174,8 +181,7 @@ class Reader {
             }
             return refuse(node.source(), message);
         }
-        scenario_.fabric.origins.insert_or_assign(std::string(key.str()),
-                                                  place(file_, node.source()));
+        scenario_.fabric.origins.insert_or_assign(name, place(file_, node.source()));
         return {};
     }
     Result take_traffic(const toml::table& table) {
@@ -244,6 +250,7 @@ class Reader {
     const std::string& file_;
     Scenario& scenario_;
     RunWish& wish_;
+    std::set<std::string> fabric_keys_ = {};  ///< Those that [fabric] has had so far.
 };
 
 /// Reads the scenario that a file names as its base.

@@ -38,6 +38,10 @@ std::expected<Variant, std::string> parse_variant(const std::string& text) {
         const std::size_t equals = words[i].find('=');
         std::string key = words[i].substr(0, equals);
         std::ranges::replace(key, '-', '_');
+        if (std::ranges::find(variant.keys, key, &std::pair<std::string, std::string>::first) !=
+            variant.keys.end()) {
+            return std::unexpected(fmt::format("must not have '{}' twice in \"{}\"", key, text));
+        }
         variant.keys.emplace_back(
             std::move(key), equals == std::string::npos ? "true" : words[i].substr(equals + 1));
     }

@@ -37,6 +37,9 @@ Result take_key(TrainQuestion& question, const SaidKey& said) {
         std::ranges::transform(train_keys(), std::back_inserter(names), &TrainKey::name);
         return std::unexpected(unknown_name("key", said.name, names));
     }
+    if (std::ranges::find(question.given, key->name) != question.given.end()) {
+        return std::unexpected(fmt::format("'{}' is there twice", key->name));
+    }
     if (key->writes) {
         return std::unexpected(
             fmt::format("'{}' is for the command, which writes files: softib plan train --{} FILE",

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,21 +16,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kRedraw{200};
 constexpr int kBarWidth = 24;
-
-/// Returns how many bytes of memory programs can have now; std::nullopt if the kernel does not say.
-std::optional<std::uint64_t> free_memory() {
-    std::ifstream in("/proc/meminfo");
-    std::string name;
-    std::uint64_t kib = 0;
-    std::string unit;
-    while (in >> name >> kib) {
-        if (name == "MemAvailable:") {
-            return kib * 1024;
-        }
-        std::getline(in, unit);
-    }
-    return std::nullopt;
-}
 
 }  // namespace
 
@@ -51,8 +34,7 @@ TerminalWatch::~TerminalWatch() {
 
 std::expected<void, std::string> TerminalWatch::accept(const run::Cost& cost) {
     constexpr double kLongest = 3600;
-    const std::optional<std::uint64_t> there = free_memory();
-    const bool fits = !there || cost.bytes <= static_cast<double>(*there);
+    const bool fits = run::fits_memory(cost);
     if (fits && cost.seconds <= kLongest) {
         return {};
     }

@@ -25,6 +25,7 @@ namespace softib::app {
 namespace {
 
 using plan::trace::Job;
+using plan::trace::Kind;
 using plan::trace::PlacedJob;
 
 struct Wish {
@@ -100,6 +101,40 @@ std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOpti
         return std::unexpected(trace::idle_groups(options.groups));
     }
     return jobs;
+}
+
+/// Returns how many hours the packets of all jobs take, if each crosses four cables, and a core
+/// moves eight million packets over a cable in a second (docs/performance-sim.md).
+double packet_hours(const std::vector<PlacedJob>& jobs, const plan::Cluster& cluster) {
+    constexpr double kHops = 4;
+    constexpr double kHopsPerSecond = 8e6;
+    double bytes = 0;
+    for (const PlacedJob& placed : jobs) {
+        const plan::trace::Summary all = plan::trace::summarise(placed.job);
+        bytes += static_cast<double>(all.bytes[static_cast<std::size_t>(Kind::kSend)]);
+        for (const std::uint64_t each : all.collective_bytes) {
+            bytes += static_cast<double>(each);
+        }
+    }
+    return bytes / cluster.fabric.mtu * kHops / kHopsPerSecond / 3600;
+}
+
+/// Refuses a run of hours, and a --yes to one that is not.
+std::expected<void, std::string> check_cost(const TraceRunOptions& options,
+                                            const std::vector<PlacedJob>& jobs,
+                                            const plan::Cluster& cluster) {
+    const double hours = options.model == "packet" ? packet_hours(jobs, cluster) : 0;
+    if (hours > 1 && !options.any_cost) {
+        return std::unexpected(
+            fmt::format("this would take about {:.0f} hours; take --model flow, or go on with "
+                        "--yes",
+                        hours));
+    }
+    if (hours <= 1 && options.any_cost) {
+        return std::unexpected(
+            "--yes changes nothing here: it is for runs of hours by --model packet; leave it out");
+    }
+    return {};
 }
 
 /// Writes the messages of all jobs as one job, with collective operations turned into messages.
@@ -234,6 +269,9 @@ int cmd_trace_run(const TraceRunOptions& options) {
     auto jobs = place_jobs(options, *cluster);
     if (!jobs) {
         return fail_describing(jobs.error());
+    }
+    if (const auto accepted = check_cost(options, *jobs, *cluster); !accepted) {
+        return fail_describing(accepted.error());
     }
     const auto kind = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
     const auto network = plan::make_network(*cluster, kind, {});

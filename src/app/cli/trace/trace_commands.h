@@ -33,6 +33,7 @@ struct TraceRunOptions {
     std::string message_time = "100ns";
     std::vector<std::string> exports = {};  ///< FORMAT=FILE
     std::string timeline = {};
+    bool any_cost = false;  ///< Go on although it takes hours.
     bool ranks = false;
     bool json = false;
 };

@@ -61,7 +61,7 @@ std::expected<AddressMap, std::string> AddressMap::parse(const shm::Arena& arena
         if (equals == std::string_view::npos || !address || cm::is_any(*address) ||
             cm::is_multicast(*address)) {
             return std::unexpected(
-                fmt::format("'{}' in --addresses is not IP=HOST or IP=HOST/DEVICE", entry));
+                fmt::format("--addresses: '{}' is not IP=HOST or IP=HOST/DEVICE", entry));
         }
         const std::string_view name = trimmed(entry.substr(equals + 1));
         const std::uint32_t hca = find_named(arena, name);
@@ -71,8 +71,8 @@ std::expected<AddressMap, std::string> AddressMap::parse(const shm::Arena& arena
                 name));
         }
         if (map.find(*address) != UINT32_MAX) {
-            return std::unexpected(fmt::format("{} is in --addresses twice: leave one of them out",
-                                               cm::to_string(*address)));
+            return std::unexpected(fmt::format(
+                "--addresses: {} is there twice: leave one of them out", cm::to_string(*address)));
         }
         map.entries_.push_back({*address, hca});
     }
