@@ -5,11 +5,14 @@
     embed.py models OUTPUT FILE...       models of transformers, in this order
     embed.py clusters OUTPUT FILE...     clusters
     embed.py prices OUTPUT FILE          prices
+    embed.py validation OUTPUT FILE...   published numbers, as the function named as the first file
 
 Keys of models are the fields of plan::Model, those of clusters stand in CLUSTER_KEYS. spec/ reads
-the same files, and its tests say that both read the same."""
+the same files, and its tests say that both read the same. Published numbers are for
+docs/validation.md alone."""
 import json
 import pathlib
+import string
 import sys
 import tomllib
 
@@ -88,10 +91,45 @@ def prices(tables):
             "}  // namespace softib::plan"]
 
 
+# Fields of plan::ValidationRow, in their order. Other keys of a row are for texts in braces.
+VALIDATION_FIELDS = ["id", "claim", "parameters", "expected", "tolerance", "tolerance_up", "unit",
+                     "source", "ours", "fitted", "known_miss", "note"]
+
+
+def validation_row(values):
+    """Returns a row as C++; `ours` and a text of `expected` are C++ already."""
+    plain = {key: literal(value) if isinstance(value, bool) else value
+             for key, value in values.items()}
+    used = set(VALIDATION_FIELDS)
+    fields = []
+    for key in filter(values.__contains__, VALIDATION_FIELDS):
+        value = values[key]
+        if isinstance(value, str) and key != "note":
+            used |= {name for _, name, _, _ in string.Formatter().parse(value)}
+            value = value.format_map(plain)
+        is_code = key == "ours" or (key == "expected" and isinstance(value, str))
+        text = value if is_code else literal(value)
+        fields.append(f".{key} = [] {{ return {text}; }}" if key == "ours" else f".{key} = {text}")
+    if not used.issuperset(values):
+        sys.exit(f"{values['id']}: {set(values) - used} is no field, and no text has it in braces")
+    return "        {" + ", ".join(fields) + "},"
+
+
+def validation(tables, files):
+    path = pathlib.Path(files[0])
+    rows = [validation_row({key: value for key, value in group.items() if key != "rows"} | row)
+            for table in tables for group in table["group"] for row in group.get("rows", [{}])]
+    return [f'#include "plan/{path.parent.name}/validation_numbers.h"',
+            '#include "plan/validation.h"', "", "namespace softib::plan {", "",
+            f"std::vector<ValidationRow> {path.stem}() {{", "    return {", *rows, "    };", "}",
+            "", "}  // namespace softib::plan"]
+
+
 def main():
     kind, output, *files = sys.argv[1:]
     tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
-    lines = {"models": models, "clusters": clusters, "prices": prices}[kind](tables)
+    lines = (validation(tables, files) if kind == "validation" else
+             {"models": models, "clusters": clusters, "prices": prices}[kind](tables))
     text = "\n".join(["// Written by src/plan/embed.py.", *lines, ""])
     pathlib.Path(output).write_text(text)
 
