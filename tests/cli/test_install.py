@@ -41,7 +41,7 @@ class Install(CliCase):
                      "zsh/site-functions/_softib", "zsh/vendor-completions/_softib",
                      "softib/clusters/hgx-h200.toml", "softib/models/llama3.1-8b.toml",
                      "softib/prices/prices.toml",
-                     "softib/validation/training_rows.toml"):
+                     "softib/validation/training_numbers.toml"):
             self.assertTrue((prefix / "share" / file).is_file(), file)
 
     def test_below_a_prefix(self):

@@ -32,7 +32,9 @@ constexpr Family kFamilies[] = {
     {"superpod-h100", "SU", 32, 64},  {"superpod-a100", "SU", 20, 28},
     {"meta-ib-24k", "node", 1, 3072}, {"meta-roce-24k", "pod", 192 * 2, 8},
     {"ebay-h100", "node", 1, 256},    {"h800-2048", "node", 1, 256},
-    {"hgx-h200", "node", 1, 512},     {"hgx-b200", "node", 1, 512},
+    {"hgx-h100", "node", 1, 512},     {"hgx-h200", "node", 1, 512},
+    {"hgx-b300", "node", 1, 512},     {"nvl72-ndr", "rack", 18, 128},
+    {"nvl72-gb300", "rack", 18, 128}, {"hgx-b200", "node", 1, 512},
     {"nvl72-xdr", "rack", 18, 128}};
 
 /// Returns the nodes of a preset of this size. With up to 4 units, the subnet manager's host of a
@@ -49,6 +51,9 @@ const std::vector<Gpu>& gpus() {
     static const std::vector<Gpu> all = [] {
         std::vector<Gpu> result;
         std::ranges::transform(sold_gpus(), std::back_inserter(result), &SoldGpu::gpu);
+        for (Gpu& gpu : result) {
+            gpu.rates = rates_of(gpu.compute_capability);
+        }
         return result;
     }();
     return all;
