@@ -83,5 +83,22 @@ TEST(Cost, OfAMeasuredRunIsRight) {
     EXPECT_LT(estimated, hops * 3);
 }
 
+TEST(Cost, APointOfASweepWithoutMemoryFailsWithASentence) {
+    EXPECT_TRUE(fits_memory({.bytes = 1}));
+    EXPECT_FALSE(fits_memory({.bytes = 1e18}));
+    const auto run =
+        make_run({.text = "seeds = 1\n[fabric]\ntopology = \"fat-tree\"\nhosts = 40000\n"
+                          "radix = 64\n[[traffic]]\npattern = \"all-to-all\"\n"});
+    ASSERT_TRUE(run) << run.error().text;
+    Watch watch;
+    const auto outcome = execute(*run, watch);
+    ASSERT_TRUE(outcome) << outcome.error();
+    const PointRow& row = std::get<SweepReport>(**outcome).rows.at(0);
+    ASSERT_TRUE(row.outcome && row.outcome->failed);
+    EXPECT_NE(row.outcome->error.find("more memory than is free: take fewer hosts"),
+              std::string::npos)
+        << row.outcome->error;
+}
+
 }  // namespace
 }  // namespace softib::run

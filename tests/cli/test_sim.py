@@ -9,12 +9,13 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import signal
 import subprocess
 import tomllib
 import unittest
 
-from cli_case import SOFTIB, CliCase
+from cli_case import SANITIZED, SOFTIB, TIMEOUT_S, CliCase
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "sim"
 TREE = ("--topology", "fat-tree", "--hosts", "32", "--radix", "8", "--engine", "ftree")
@@ -275,6 +276,17 @@ class Sim(CliCase):
                          "--engine", "dor", "--fail-random", "8", "--size", "10kB")
         self.assertRegex(said["notes"][0], "^dor refuses the damaged fabric; its routes are by ")
         self.assertEqual(said["traffic"][0]["delivered"], 16)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer reserves more memory than the limit")
+    def test_a_lack_of_memory_is_a_sentence(self):
+        done = subprocess.run(
+            [SOFTIB, "sim", "--topology", "fat-tree", "--hosts", "40000", "--radix", "64",
+             "--traffic", "shift", "--yes"], env=self.env, capture_output=True, text=True,
+            timeout=TIMEOUT_S, check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (250_000_000,) * 2))
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertEqual(done.stderr, "softib: there is not enough memory for this: take a "
+                                      "smaller fabric or fewer messages\n")
 
     def test_a_dump_of_ibnetdiscover(self):
         path = os.path.join(self.dir, "net.dump")

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -197,5 +198,8 @@ int main(int argc, char** argv) {
         return softib::app::finish_output(softib::app::run(argc, argv));
     } catch (const std::system_error& error) {  // fmt::print() could not write.
         return softib::app::fail(error.what());
+    } catch (const std::bad_alloc&) {
+        return softib::app::fail(
+            "there is not enough memory for this: take a smaller fabric or fewer messages");
     }
 }
