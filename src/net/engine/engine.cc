@@ -114,20 +114,6 @@ void Engine::count_lanes() {
     }
 }
 
-void Engine::step() {
-    Schedule& schedule = mover_.schedule_;
-    Outbox& told = mover_.outbox_;
-    const Event event = schedule.queue().pop();
-    ahead_.look(schedule, mover_.plant_, mover_.queues_, told.coming);
-    if (event.kind() == EventKind::kTimer) {
-        ++mover_.stats_.events;
-        told.has_timer = true;
-        told.timer = {event.link(), event.packet};
-        return;
-    }
-    mover_.handle(event);
-}
-
 TimePs Engine::begin_window(TimePs at, TimePs until) {
     WindowQueue& windows = mover_.schedule_.windows();
     windows.advance(at);
