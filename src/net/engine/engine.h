@@ -28,7 +28,7 @@ class Engine {
     const Guards& guards() const { return mover_.guards_; }
     const Waits& waits() const { return mover_.waits_; }
     /// Returns nullptr on InfiniBand.
-    const Ethernet* ethernet() const { return mover_.ethernet_.get(); }
+    const Ethernet* ethernet() const { return mover_.ethernet_ ? &*mover_.ethernet_ : nullptr; }
     Border& border() { return mover_.border_; }
     Outbox& outbox() { return mover_.outbox_; }
     const EngineStats& stats() const { return mover_.stats_; }

@@ -30,8 +30,8 @@ namespace {
 constexpr std::uint32_t kNoOutput = 0;  // The switch itself.
 
 /// Bits of tx_special that do not make ports act on each other.
-constexpr auto kOwnBusiness = static_cast<std::uint8_t>(
-    tx_special::kFaulty | tx_special::kMarks | tx_special::kPartial | tx_special::kCounted);
+constexpr auto kOwnBusiness = tx_special::kFaulty | tx_special::kCrosses | tx_special::kMarks |
+                              tx_special::kPartial | tx_special::kCounted;
 
 using Item = WindowQueue::Item;
 
