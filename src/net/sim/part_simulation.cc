@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/manage/congestion_manager.h"
 #include "net/manage/lane_manager.h"
+#include "net/sim/routes.h"
 
 namespace softib::net {
 

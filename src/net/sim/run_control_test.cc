@@ -5,7 +5,8 @@
 
 #include <vector>
 
-#include "net/tests/test_fabrics.h"
+#include "core/topo/spec.h"
+#include "net/sim/failures.h"
 
 namespace softib::net {
 namespace {
@@ -22,7 +23,8 @@ struct NotedRun {
     const topo::Fabric& damaged() const { return fabric; }
     void take_routes(Routed routed) { routes.push_back(std::move(routed)); }
 
-    topo::Fabric fabric = *topo::generate(ring(4));
+    topo::Fabric fabric =
+        *topo::generate({.shape = topo::Shape::kTorus, .hosts = 4, .dimensions = {4}});
     Engine engine{fabric, {}};
     std::vector<Hop> failed;
     std::vector<Routed> routes;

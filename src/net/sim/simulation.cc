@@ -12,6 +12,7 @@
 #include "core/topo/subnets.h"
 #include "net/engine/inspector.h"
 #include "net/engine/routers.h"
+#include "net/manage/congestion_manager.h"
 #include "net/manage/lane_manager.h"
 #include "net/sim/fabric.h"
 #include "net/sim/paths.h"

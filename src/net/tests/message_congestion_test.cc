@@ -2,6 +2,7 @@
 // Congestion control of message hosts: its state is a flow's, not a message's.
 #include <algorithm>
 
+#include "net/hosts/roce.h"
 #include "net/sim/test_simulation.h"
 
 namespace softib::net {
