@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/switch/forward.h"
 #include "net/engine/routers.h"
 #include "net/model.h"
 #include "net/sim/routed.h"
@@ -22,7 +21,7 @@ concept RouteView = requires(const View& view, std::uint32_t node, std::uint8_t 
     { view.node_count() } -> std::convertible_to<std::size_t>;
     // Returns the node behind the cable at a port; kNone if there is no such port or cable.
     { view.behind(node, port) } -> std::same_as<std::uint32_t>;
-    // Returns the port by which a switch forwards to a LID; sw::kNoPath at another node.
+    // Returns the port by which a switch forwards to a LID; routing::kNoPath at another node.
     { view.route(node, lid) } -> std::same_as<std::uint8_t>;
     // Returns the LID of an HCA or of a router's port.
     { view.lid(node) } -> std::same_as<Lid>;
@@ -98,7 +97,7 @@ class Paths {
                    : ports[port].peer.value;
     }
     std::uint8_t route(std::uint32_t node, Lid lid) const {
-        return switch_of_[node] == kNone ? sw::kNoPath
+        return switch_of_[node] == kNone ? routing::kNoPath
                                          : routed_.tables_in(routed_.topology.nodes[node].subnet)
                                                .lfts.at(switch_of_[node], lid);
     }
