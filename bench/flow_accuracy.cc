@@ -32,6 +32,7 @@
 #include "measure.h"
 #include "net/flow/flow_model.h"
 #include "net/flow/flow_simulation.h"
+#include "net/sim/fabric.h"
 #include "net/sim/simulation.h"
 #include "net/tests/test_scale_hosts.h"
 

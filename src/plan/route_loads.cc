@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/topo/subnets.h"
-#include "net/sim/fabric.h"
 #include "net/sim/paths.h"
+#include "net/sim/routed.h"
 
 namespace softib::plan {
 

@@ -11,6 +11,7 @@
 #include "abi/verbs/objects.h"
 #include "abi/verbs/record.h"
 #include "runtime/direct/data_path.h"
+#include "runtime/shm/clock.h"
 
 namespace softib::abi {
 
@@ -275,7 +276,7 @@ ibv_comp_channel* softib_ibv_create_comp_channel(ibv_context* context) noexcept 
     if (channel == nullptr) {
         return fail<ibv_comp_channel>(ENOMEM);
     }
-    channel->id = process.next_channel();
+    channel->id = process.tables.next_channel();
     channel->base.context = context;
     channel->base.fd = shm::channel_create(process.self.process_dir, channel->id);
     if (channel->base.fd < 0) {
@@ -294,7 +295,7 @@ int softib_ibv_destroy_comp_channel(ibv_comp_channel* base) noexcept {
     if (busy) {
         return EBUSY;
     }
-    impl(base->context).process->remove_channel(channel.id, base->fd);
+    impl(base->context).process->self.remove_channel(channel.id, base->fd);
     delete &channel;
     return 0;
 }

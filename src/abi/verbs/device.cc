@@ -79,7 +79,7 @@ Device* devices_of(direct::Process& process) {
 
 bool open_async_channel(Context& context) {
     direct::Process& process = *context.process;
-    context.async_channel = process.next_channel();
+    context.async_channel = process.tables.next_channel();
     context.base.async_fd = shm::channel_create(process.self.process_dir, context.async_channel);
     if (context.base.async_fd < 0) {
         return false;
@@ -234,7 +234,7 @@ int softib_ibv_close_device(ibv_context* base) noexcept {
         }
         // Wakes a thread that is blocked in ibv_get_async_event.
         process.self.channels.signal(process.self.owner, context.async_channel, {0, UINT32_MAX, 0});
-        process.remove_channel(context.async_channel, base->async_fd);
+        process.self.remove_channel(context.async_channel, base->async_fd);
     } else {
         close(base->async_fd);
     }

@@ -54,7 +54,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
     }
     if (dm->share.take(*c.process, c.hca, shm::ObjectKind::kDeviceMemory,
                        static_cast<std::uint32_t>(attr->length))) {
-        dm->off = c.process->memory.allocate_pages(attr->length);
+        dm->off = c.process->memory.chunks.allocate_pages(attr->length);
     }
     if (dm->off == 0) {
         delete dm;
@@ -72,7 +72,7 @@ int free_dm(ibv_dm* base) {
         return answer(EBUSY);
     }
     Registry::get().remove(dm.base.handle);
-    impl(base->context).process->memory.release_pages(dm.off, dm.length);
+    impl(base->context).process->memory.chunks.release_pages(dm.off, dm.length);
     delete &dm;
     return 0;
 }
@@ -90,7 +90,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t le
     }
     const Context& context = impl(pd->context);
     std::uint32_t index = 0;
-    const int error = context.process->regions->add_device_memory(
+    const int error = context.process->memory.regions->add_device_memory(
         protection(pd).id, context.hca, dm.off + offset, length, runtime_access(access), index);
     if (error != 0) {
         return fail<ibv_mr>(error);

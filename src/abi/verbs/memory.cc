@@ -66,7 +66,7 @@ Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) 
         impl(pd).uses.drop();
         delete mr;
     }
-    context.process->regions->remove(index);
+    context.process->memory.regions->remove(index);
     return nullptr;
 }
 
@@ -95,7 +95,7 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
     request.on_demand = (access & IBV_ACCESS_ON_DEMAND) != 0;
     request.gpu_only = gpu_only;
     std::uint32_t index = 0;
-    if (const int error = context.process->regions->add_region(request, index); error != 0) {
+    if (const int error = context.process->memory.regions->add_region(request, index); error != 0) {
         return fail<ibv_mr>(error);
     }
     Mr* mr = new_region(pd, index, addr, length);
@@ -110,7 +110,8 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
 ibv_mr* alloc_null_mr(ibv_pd* pd) {
     const Context& context = impl(pd->context);
     std::uint32_t index = 0;
-    if (const int error = context.process->regions->add_null(protection(pd).id, context.hca, index);
+    if (const int error =
+            context.process->memory.regions->add_null(protection(pd).id, context.hca, index);
         error != 0) {
         return fail<ibv_mr>(error);
     }
@@ -165,8 +166,8 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
         return fail<ibv_mw>(ENOMEM);
     }
     const auto kind = type == IBV_MW_TYPE_1 ? hca::KeyKind::kWindow1 : hca::KeyKind::kWindow2;
-    if (const int error =
-            context.process->regions->add_window(protection(pd).id, context.hca, kind, index);
+    if (const int error = context.process->memory.regions->add_window(protection(pd).id,
+                                                                      context.hca, kind, index);
         error != 0) {
         delete mw;
         return fail<ibv_mw>(error);
@@ -202,7 +203,7 @@ int dealloc_mw(ibv_mw* base) {
         const std::lock_guard guard(windows.mutex);
         windows.indices.erase(mw.index);
     }
-    impl(base->context).process->regions->remove(mw.index);
+    impl(base->context).process->memory.regions->remove(mw.index);
     impl(base->pd).uses.drop();
     delete &mw;
     return 0;
@@ -222,7 +223,7 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     shm::BindInfo wire{};
     wire.mw_index = mw.index;
     wire.mr_index = info.mr != nullptr ? impl(info.mr).index : 0;
-    wire.new_rkey = process.regions->rotate_key(mw.index);
+    wire.new_rkey = process.memory.regions->rotate_key(mw.index);
     wire.access = info.mw_access_flags;
     wire.address = info.addr;
     wire.length = info.length;
@@ -315,7 +316,7 @@ ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
     }
     const Context& c = impl(context);
     if (!pd->share.take(*c.process, c.hca, shm::ObjectKind::kPd) ||
-        (pd->id = c.process->take_domain()) == 0) {
+        (pd->id = c.process->tables.take_domain()) == 0) {
         delete pd;
         return fail<ibv_pd>(ENOMEM);
     }
@@ -335,7 +336,7 @@ int softib_ibv_dealloc_pd(ibv_pd* base) noexcept {
         }
     } else if (!pd.imported) {
         Registry::get().remove(base->handle);
-        impl(base->context).process->release_domain(pd.id);
+        impl(base->context).process->tables.release_domain(pd.id);
     }
     delete &pd;
     return 0;
@@ -384,13 +385,13 @@ ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, 
                                  int fd, int access) noexcept {
     direct::Process& process = *impl(pd->context).process;
     if (!process.self.usable() || shm::is_packet_path(process.self.arena) ||
-        !process.gpu.usable()) {
+        !process.memory.gpu.usable()) {
         return fail<ibv_mr>(EOPNOTSUPP);
     }
     if (fcntl(fd, F_GETFD) < 0) {
         return fail<ibv_mr>(EBADF);
     }
-    if (!process.gpu.is_gpu(iova)) {
+    if (!process.memory.gpu.is_gpu(iova)) {
         return fail<ibv_mr>(EOPNOTSUPP);
     }
     return register_region(pd, reinterpret_cast<void*>(iova), length, iova,
@@ -435,8 +436,8 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
         errno = ENOMEM;
         return IBV_REREG_MR_ERR_INPUT;
     }
-    const int error =
-        process.regions->change_region(mr.index, translation, request, change_pd, change_access);
+    const int error = process.memory.regions->change_region(mr.index, translation, request,
+                                                            change_pd, change_access);
     if (error != 0) {
         errno = error;
         return IBV_REREG_MR_ERR_CMD;
@@ -460,7 +461,7 @@ int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
     }
     direct::Process& process = *impl(base->context).process;
     if (!mr.imported && process.self.usable()) {
-        process.regions->remove(mr.index);
+        process.memory.regions->remove(mr.index);
     }
     if (mr.dm != nullptr) {
         mr.dm->uses.drop();

@@ -8,6 +8,7 @@
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
 #include "core/topo/link_speed.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/identity.h"
 #include "runtime/shm/packet_queue.h"
 

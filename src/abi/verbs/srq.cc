@@ -129,7 +129,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attr) {
         return fail<ibv_xrcd>(ENOMEM);
     }
     xrcd->base.context = context;
-    xrcd->id = attr->fd >= 0 ? shared_xrcd(st) : impl(context).process->take_domain();
+    xrcd->id = attr->fd >= 0 ? shared_xrcd(st) : impl(context).process->tables.take_domain();
     if (xrcd->id == 0) {
         delete xrcd;
         return fail<ibv_xrcd>(ENOMEM);
@@ -142,7 +142,7 @@ int close_xrcd(ibv_xrcd* base) {
         return answer(EBUSY);
     }
     if ((impl(base).id & kSharedXrcd) == 0) {
-        impl(base->context).process->release_domain(impl(base).id);
+        impl(base->context).process->tables.release_domain(impl(base).id);
     }
     delete &impl(base);
     return 0;

@@ -220,7 +220,7 @@ class Capture {
 
   private:
     bool claim(std::uint32_t snap_bytes) {
-        const std::uint64_t ring = process_.memory.allocate(kRingBytes);
+        const std::uint64_t ring = process_.memory.chunks.allocate(kRingBytes);
         for (std::uint32_t i = 0; i < shm::kCaptures && ring != 0; ++i) {
             shm::CaptureSlot& slot = process_.self.arena.header->captures[i];
             std::uint32_t nobody = 0;

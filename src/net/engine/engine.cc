@@ -12,14 +12,13 @@ namespace softib::net {
 
 void Engine::use_ethernet(const EthernetRules& rules) {
     SOFTIB_CHECK(mover_.stats_.injected == 0 && !mover_.border_.any());
-    mover_.ethernet_ = std::make_unique<Ethernet>(rules, plant().port_count(), plant().lane_count(),
-                                                  plant().node_count());
+    mover_.ethernet_.emplace(rules, plant().port_count(), plant().lane_count(),
+                             plant().node_count());
     for (std::uint32_t port = 0; port < plant().port_count(); ++port) {
         if (!plant().connected(port)) {
             continue;
         }
-        // So that offer_odd() and spoil() see every packet.
-        plant().tx(port).special |= tx_special::kMarks | tx_special::kFaulty;
+        plant().tx(port).special |= tx_special::kEthernet;
         if (plant().rx(port).to_adapter != 0) {
             continue;
         }
@@ -75,7 +74,7 @@ void Engine::cut(std::uint32_t port, std::uint32_t part) {
     SOFTIB_CHECK(plant().connected(port) && plant().tx(port).to_adapter == 0);
     const std::uint32_t peer = plant().peer(port);
     mover_.border_.cut(port, peer, part);
-    plant().tx(port).special |= tx_special::kFaulty;  // So that spoil() sees every packet.
+    plant().tx(port).special |= tx_special::kCrosses;
     for (std::uint8_t vl = 0; vl < plant().config().data_vls; ++vl) {
         plant().lane(peer, vl).starved = Lane::kRemote;
     }
@@ -112,20 +111,6 @@ void Engine::count_lanes() {
         plant().tx(port).special |= tx_special::kCounted;
         plant().rx(port).special |= rx_special::kCounted;
     }
-}
-
-void Engine::step() {
-    Schedule& schedule = mover_.schedule_;
-    Outbox& told = mover_.outbox_;
-    const Event event = schedule.queue().pop();
-    ahead_.look(schedule, mover_.plant_, mover_.queues_, told.coming);
-    if (event.kind() == EventKind::kTimer) {
-        ++mover_.stats_.events;
-        told.has_timer = true;
-        told.timer = {event.link(), event.packet};
-        return;
-    }
-    mover_.handle(event);
 }
 
 TimePs Engine::begin_window(TimePs at, TimePs until) {

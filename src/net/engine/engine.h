@@ -28,7 +28,7 @@ class Engine {
     const Guards& guards() const { return mover_.guards_; }
     const Waits& waits() const { return mover_.waits_; }
     /// Returns nullptr on InfiniBand.
-    const Ethernet* ethernet() const { return mover_.ethernet_.get(); }
+    const Ethernet* ethernet() const { return mover_.ethernet_ ? &*mover_.ethernet_ : nullptr; }
     Border& border() { return mover_.border_; }
     Outbox& outbox() { return mover_.outbox_; }
     const EngineStats& stats() const { return mover_.stats_; }
@@ -75,7 +75,7 @@ class Engine {
     // Running. The driver empties outbox() after each call.
     /// Returns whether the one queue has an event until a time; with windows, that of the HCAs.
     bool due(TimePs until) { return mover_.schedule_.queue().due(until); }
-    void step();  ///< Handles the next event.
+    void step();  ///< Handles the next event (engine_inline.h).
     void set_now(TimePs at) { mover_.schedule_.set_now(at); }
     bool has_windows() const { return mover_.has_windows(); }
     TimePs last_event() const { return mover_.schedule_.last_event(); }

@@ -181,7 +181,8 @@ void Mover::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fres
 /// Gives a packet to a port, which sends it now or queues it behind packets that wait.
 void Mover::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
     Tx& tx = plant_.tx(port);
-    if ((tx.special & (tx_special::kClosed | tx_special::kMarks)) != 0 || may_stall(tx)) {
+    constexpr auto kOdd = tx_special::kClosed | tx_special::kMarks | tx_special::kEthernet;
+    if ((tx.special & kOdd) != 0 || may_stall(tx)) {
         if (offer_odd(port, vl, index, packet)) {
             return;
         }
@@ -331,9 +332,10 @@ void Mover::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std:
     packet.in_link = port;
     packet.in_vl = vl;
     packet.flags |= packet_flag::kOnCable;
-    if ((tx.special & (tx_special::kFaulty | tx_special::kCounted)) != 0 || may_stall(tx))
-        [[unlikely]] {
-        if (spoil(port, index, packet)) {
+    constexpr auto kOdd =
+        tx_special::kFaulty | tx_special::kCrosses | tx_special::kEthernet | tx_special::kCounted;
+    if ((tx.special & kOdd) != 0 || may_stall(tx)) [[unlikely]] {
+        if (leave_odd(port, index, packet)) {
             return;
         }
     }
@@ -343,7 +345,7 @@ void Mover::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std:
 
 /// Returns credits: room in the buffer at the end of a link is free from `at` on.
 void Mover::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at) {
-    if (ethernet_ != nullptr) [[unlikely]] {
+    if (ethernet_) [[unlikely]] {
         release_ethernet(link, vl, blocks, at);
         return;
     }

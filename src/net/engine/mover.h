@@ -17,7 +17,7 @@
 // runs it, and PortControl (port_control.h) changes its ports while it runs; nobody else has it.
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 
 #include "net/engine/border.h"
@@ -26,6 +26,7 @@
 #include "net/engine/ethernet.h"
 #include "net/engine/guards.h"
 #include "net/engine/lane_counts.h"
+#include "net/engine/multicast.h"
 #include "net/engine/outbox.h"
 #include "net/engine/queues.h"
 #include "net/engine/round.h"
@@ -95,7 +96,8 @@ class Mover {
     SOFTIB_RARE void lose(std::uint32_t link, std::uint32_t index);
     SOFTIB_RARE bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
                                Packet& packet);
-    SOFTIB_RARE bool spoil(std::uint32_t port, std::uint32_t index, Packet& packet);
+    SOFTIB_RARE bool leave_odd(std::uint32_t port, std::uint32_t index, Packet& packet);
+    bool spoil(std::uint32_t port, std::uint32_t index, Packet& packet);
     SOFTIB_RARE bool refuse_in(const Rx& rx, const Packet& packet);
     SOFTIB_RARE bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
     SOFTIB_RARE std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
@@ -149,8 +151,9 @@ class Mover {
     Guards guards_;
     LaneCounts lane_counts_;
     Choice choice_;
+    Multicast multicast_;
     Border border_;
-    std::unique_ptr<Ethernet> ethernet_;
+    std::optional<Ethernet> ethernet_;  ///< Empty on InfiniBand.
     const Routers* routers_ = nullptr;
     const GidReader* gid_reader_ = nullptr;
 };

@@ -12,14 +12,11 @@ namespace softib::net {
 /// Sets the flags of a port by its state, for packets that go out and come in.
 void Mover::apply_state(std::uint32_t port) {
     const link::PortStateMachine& now_in = cables_.state(port);
-    const auto set = [](std::uint8_t& flags, std::uint8_t flag, bool on) {
-        flags = static_cast<std::uint8_t>(on ? flags | flag : flags & ~flag);
-    };
-    std::uint8_t& out = plant_.tx(port).special;
-    set(out, tx_special::kDown, !now_in.may_send(link::kVl15));
-    set(out, tx_special::kClosed, !now_in.may_send(0));
-    set(plant_.rx(plant_.peer(port)).special, rx_special::kGuarded,
-        now_in.logical() != PortState::kActive);
+    std::uint16_t& out = plant_.tx(port).special;
+    set_flag(out, tx_special::kDown, !now_in.may_send(link::kVl15));
+    set_flag(out, tx_special::kClosed, !now_in.may_send(0));
+    set_flag(plant_.rx(plant_.peer(port)).special, rx_special::kGuarded,
+             now_in.logical() != PortState::kActive);
 }
 
 /// Drops all packets that wait at a port.
@@ -61,7 +58,7 @@ void Mover::watch(std::uint32_t port, Tx& tx) {
 
 void Mover::enforce_limits(std::uint32_t port) {
     Tx& tx = plant_.tx(port);
-    tx.special &= static_cast<std::uint8_t>(~tx_special::kWatched);
+    tx.special &= static_cast<std::uint16_t>(~tx_special::kWatched);
     --waits_.watching;
     bool dropped = false;
     for (std::uint8_t vl = 0; vl < plant_.config().data_vls; ++vl) {

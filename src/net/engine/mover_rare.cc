@@ -142,7 +142,7 @@ void Mover::lose(std::uint32_t link, std::uint32_t index) {
     ++at.lost;
     at.lost_words += packet.bytes / 4U;
     ++stats_.lost;
-    if (packet.in_vl != link::kVl15 && ethernet_ == nullptr) {
+    if (packet.in_vl != link::kVl15 && !ethernet_) {
         release(link, packet.in_vl, link::blocks_of(packet.bytes), now());
     }
     drop(index);
@@ -173,7 +173,7 @@ void Mover::leave_buffer(const Packet& packet, TimePs at) {
         return;
     }
     const std::uint32_t original = packet.in_link;
-    if (--queues_[original].round_or_copies == 0) {
+    if (Multicast::leave(queues_[original])) {
         leave_buffer(queues_[original], at);
         queues_.packets().free(original);
     }
@@ -212,7 +212,7 @@ std::uint8_t Mover::choose_port(const Rx& rx, const Packet& packet, std::uint8_t
     if (ports.near.size() + ports.far.size() < 2) {
         return otherwise;
     }
-    if (ethernet_ != nullptr && ethernet_->rules().spread != EthernetRules::Spread::kLoad) {
+    if (ethernet_ && ethernet_->rules().spread != EthernetRules::Spread::kLoad) {
         return spread_port(rx, packet, ports.near, otherwise);
     }
     return choice_.choose(plant_.switch_of(rx), ports, otherwise, rx.name,
@@ -264,9 +264,6 @@ std::uint8_t Mover::spread_port(const Rx& rx, const Packet& packet,
 /// to the agent of this switch.
 void Mover::copy_out(const Rx& rx, std::uint32_t index) {
     const Packet original = queues_[index];
-    std::uint8_t numbers[256];
-    std::uint32_t count = 0;
-    bool no_lane = false;
     const auto lane_to = [&](std::uint8_t number) {
         return original.in_vl == link::kVl15 ? link::kVl15
                                              : plant_.lane_to(rx, number, original.sl);
@@ -275,53 +272,47 @@ void Mover::copy_out(const Rx& rx, std::uint32_t index) {
         return original.in_vl == link::kVl15 || lane_to(number) < plant_.config().data_vls;
     };
     if (original.dlid == kLidPermissive.value) {
-        no_lane = !has_lane(0);
-        numbers[0] = 0;
-        count = no_lane ? 0 : 1;
+        if (!has_lane(0)) {
+            ++plant_.odd(rx.self).vl_mapping_errors;
+            discard(index);
+            return;
+        }
         queues_[index].in_port_or_hop_lmt = rx.port;
-    } else if (is_multicast(Lid{original.dlid}) &&
-               original.dlid - kLidMulticastMin.value < plant_.config().multicast_lids) {
-        ++plant_.odd(rx.self).multicast_rcv_packets;
-        const auto& mask = plant_.group_ports(rx, original.dlid - kLidMulticastMin.value);
-        sw::for_each_copy(
-            static_cast<std::uint32_t>(mask.size()), [&](std::uint32_t word) { return mask[word]; },
-            rx.port,
-            [&](std::uint8_t number) {
-                if (!plant_.connected(rx.first_out + number) ||
-                    ((rx.special & rx_special::kPartitioned) != 0 &&
-                     refuse_out(rx, number, original))) {
-                    return;
-                }
-                if (!has_lane(number)) {
-                    no_lane = true;
-                    return;
-                }
-                numbers[count++] = number;
-                ++plant_.odd(rx.first_out + number).multicast_xmit_packets;
-            });
+        offer(rx.first_out, lane_to(0), index, queues_[index]);
+        return;
     }
-    if (count == 0) {
-        ++(no_lane ? plant_.odd(rx.self).vl_mapping_errors
-                   : plant_.odd(rx.self).dlid_mapping_errors);
+    Multicast::Verdict to;
+    if (is_multicast(Lid{original.dlid}) &&
+        original.dlid - kLidMulticastMin.value < plant_.config().multicast_lids) {
+        ++plant_.odd(rx.self).multicast_rcv_packets;
+        const auto lets_out = [&](std::uint8_t number) {
+            return plant_.connected(rx.first_out + number) &&
+                   ((rx.special & rx_special::kPartitioned) == 0 ||
+                    !refuse_out(rx, number, original));
+        };
+        to = multicast_.choose(plant_.group_ports(rx, original.dlid - kLidMulticastMin.value),
+                               rx.port, lets_out, has_lane);
+    }
+    if (to.ports.empty()) {
+        ++(to.no_lane ? plant_.odd(rx.self).vl_mapping_errors
+                      : plant_.odd(rx.self).dlid_mapping_errors);
         discard(index);
         return;
     }
-    if (count == 1) {
-        offer(rx.first_out + numbers[0], lane_to(numbers[0]), index, queues_[index]);
-        return;
+    if (to.ports.size() > 1) {
+        Multicast::split(queues_[index], to.ports.size());
+        stats_.copied += to.ports.size() - 1;
+        if (original.tag != 0) {
+            outbox_.copied.push_back({original, static_cast<std::uint32_t>(to.ports.size() - 1)});
+        }
     }
-    // The original stays in the buffer until the last copy has left.
-    queues_[index].round_or_copies = static_cast<std::uint16_t>(count);
-    stats_.copied += count - 1;
-    if (original.tag != 0) {
-        outbox_.copied.push_back({original, count - 1});
-    }
-    for (std::uint32_t i = 0; i < count; ++i) {
-        Packet copy = original;
-        copy.flags |= packet_flag::kCopy;
-        copy.in_link = index;
-        const std::uint32_t made = queues_.packets().make(copy);
-        offer(rx.first_out + numbers[i], lane_to(numbers[i]), made, queues_[made]);
+    for (const std::uint8_t number : to.ports) {
+        const std::uint32_t out = rx.first_out + number;
+        ++plant_.odd(out).multicast_xmit_packets;
+        const std::uint32_t leaving =
+            to.ports.size() == 1 ? index
+                                 : queues_.packets().make(Multicast::copy_of(original, index));
+        offer(out, lane_to(number), leaving, queues_[leaving]);
     }
 }
 
@@ -387,7 +378,7 @@ bool Mover::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, 
     Lane& to = plant_.lane_at(number);
     const std::uint16_t blocks = link::blocks_of(packet.bytes);
     bool marks = false;
-    if (ethernet_ != nullptr) {
+    if ((tx.special & tx_special::kEthernet) != 0) {
         const std::uint32_t node = plant_.node_of(port);
         const auto verdict =
             plant_.is_switch(node)
@@ -416,33 +407,47 @@ bool Mover::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, 
     return false;
 }
 
-/// Applies faults and stalls to a packet that begins to leave. Returns true if nothing is left to
-/// do for it.
-bool Mover::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
+/// Does what else must be done at a port for a packet that begins to leave. Returns true if nothing
+/// is left to do for the packet.
+bool Mover::leave_odd(std::uint32_t port, std::uint32_t index, Packet& packet) {
     const Tx& tx = plant_.tx(port);
     const std::uint32_t number = plant_.lane_index(port, packet.in_vl);
-    const std::uint16_t blocks = link::blocks_of(packet.bytes);
     if ((tx.special & tx_special::kCounted) != 0) {
         lane_counts_.sent(port, number, packet, tx.free_at);
     }
     if (may_stall(tx) && packet.in_vl != link::kVl15) {
         waits_.sent(number);
     }
-    if (ethernet_ != nullptr) {
+    if ((tx.special & tx_special::kEthernet) != 0) {
         // Ethernet has no credits: those that were just taken are given back.
         Lane& on = plant_.lane_at(number);
-        on.fccl = link::count_after(on.fccl, blocks);
+        on.fccl = link::count_after(on.fccl, link::blocks_of(packet.bytes));
     }
-    if ((tx.special & tx_special::kFaulty) == 0) {
+    if ((tx.special & tx_special::kFaulty) != 0 && spoil(port, index, packet)) {
+        return true;
+    }
+    if ((tx.special & tx_special::kCrosses) == 0) {
         return false;
     }
+    cross(port, {.at = now() + tx.delay_ps,
+                 .link = plant_.name_of(port),
+                 .vl = packet.in_vl,
+                 .packet = packet});
+    queues_.packets().free(index);
+    return true;
+}
+
+/// Loses or breaks a packet that begins to leave a port with faults. Returns true if it was lost.
+bool Mover::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
+    const Tx& tx = plant_.tx(port);
     switch (cables_.fate(port, tx.packets, plant_.name_of(port))) {
         case Cables::Fate::kLost: {
+            const std::uint16_t blocks = link::blocks_of(packet.bytes);
             Odd& at = plant_.odd(port);
             ++at.lost;
             at.lost_words += packet.bytes / 4U;
             ++stats_.lost;
-            if (packet.in_vl != link::kVl15 && ethernet_ == nullptr) {
+            if (packet.in_vl != link::kVl15 && !ethernet_) {
                 schedule_.post(now() + tx.delay_ps, port, EventKind::kRelease, kNone,
                                std::uint32_t{packet.in_vl} << 16 | blocks);
                 plant_.deferred(port, packet.in_vl) += blocks;
@@ -459,15 +464,7 @@ bool Mover::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
         case Cables::Fate::kFine:
             break;
     }
-    if (!border_.crosses(port)) {
-        return false;
-    }
-    cross(port, {.at = now() + tx.delay_ps,
-                 .link = plant_.name_of(port),
-                 .vl = packet.in_vl,
-                 .packet = packet});
-    queues_.packets().free(index);
-    return true;
+    return false;
 }
 
 // Ethernet.

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "net/engine/ends.h"
-#include "net/engine/engine.h"
+#include "net/engine/engine_inline.h"
 
 namespace softib::net {
 
@@ -29,7 +29,7 @@ class Network {
     /// Handles all events up to `until`, and sets the engine's time to it. Without `until`: handles
     /// events until none is left.
     void run(TimePs until = kNever) {
-        tell_ends();
+        engine_.outbox().tell_rest(engine_, ends_);
         if (engine_.has_windows()) {
             run_windows(until, UINT32_MAX);
             return;
@@ -45,7 +45,7 @@ class Network {
     /// the end of a window. Returns false if it stopped for that: the engine's time is that of the
     /// last event, and there may be more.
     bool run_some(TimePs until, std::uint32_t events_max) {
-        tell_ends();
+        engine_.outbox().tell_rest(engine_, ends_);
         if (engine_.has_windows()) {
             return run_windows(until, events_max);
         }
@@ -63,7 +63,7 @@ class Network {
 
   private:
     /// Handles one event, and tells the ends of it.
-    void step() {
+    [[gnu::always_inline]] void step() {
         engine_.step();
         Outbox& told = engine_.outbox();
         if constexpr (Hears<E, hears::kFetch>) {
@@ -74,23 +74,8 @@ class Network {
                 told.coming.clear();
             }
         }
-        if (told.has_timer) {
-            told.has_timer = false;
-            ends_.timer(engine_, told.timer.port, told.timer.word);
-        } else {
-            if (!told.tapped.empty() || !told.refused.empty()) [[unlikely]] {
-                tell_watchers();  // Before the ends forget the packets' bodies.
-            }
-            if (told.has_taken) {
-                deliver();
-            }
-        }
-        tell_ends();
-    }
-    void deliver() {
-        Outbox& told = engine_.outbox();
-        told.has_taken = false;
-        ends_.deliver(engine_, told.taken.port, told.taken.packet);
+        told.tell_event(engine_, ends_);
+        told.tell_rest(engine_, ends_);
     }
     /// Does what run_some() does, with windows. Stops between windows only.
     bool run_windows(TimePs until, std::uint32_t events_max) {
@@ -120,49 +105,11 @@ class Network {
         for (std::uint32_t bin = engine_.next_switch(0); bin != WindowQueue::kNoBin;
              bin = engine_.next_switch(bin + 1)) {
             while (!engine_.run_switch(bin, end)) {
-                deliver();
+                engine_.outbox().deliver(engine_, ends_);
             }
-            tell_ends();
+            engine_.outbox().tell_rest(engine_, ends_);
         }
         engine_.end_window(end);
-    }
-    void tell_watchers() {
-        Outbox& told = engine_.outbox();
-        for (const Outbox::AtPort& tapped : told.tapped) {
-            if constexpr (Hears<E, hears::kTapped>) {
-                ends_.tapped(engine_, tapped.port, tapped.packet);
-            }
-        }
-        told.tapped.clear();
-        for (const Outbox::Refused& refused : told.refused) {
-            if constexpr (Hears<E, hears::kRefused>) {
-                ends_.refused(engine_, refused.port, refused.inbound, refused.packet);
-            }
-        }
-        told.refused.clear();
-    }
-    void tell_ends() {
-        Outbox& told = engine_.outbox();
-        // What the ends do in sent() may make further packets leave.
-        while (!told.left.empty()) {
-            const Outbox::AtPort left = told.left.back();
-            told.left.pop_back();
-            ends_.sent(engine_, left.port, left.packet);
-        }
-        while (!told.copied.empty()) {
-            const Outbox::Copied copied = told.copied.back();
-            told.copied.pop_back();
-            if constexpr (Hears<E, hears::kCopied>) {
-                ends_.copied(engine_, copied.packet, copied.more);
-            }
-        }
-        while (!told.dropped.empty()) {
-            const Outbox::Dropped dropped = told.dropped.back();
-            told.dropped.pop_back();
-            if constexpr (Hears<E, hears::kDropped>) {
-                ends_.dropped(engine_, dropped.packet, dropped.at);
-            }
-        }
     }
 
     Engine engine_;

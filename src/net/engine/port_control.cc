@@ -7,14 +7,6 @@
 
 namespace softib::net {
 
-namespace {
-
-void set(std::uint8_t& flags, std::uint8_t flag, bool on) {
-    flags = static_cast<std::uint8_t>(on ? flags | flag : flags & ~flag);
-}
-
-}  // namespace
-
 void PortControl::manage_all() {
     for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
         if (plant_.connected(port) && plant_.peer(port) != port) {
@@ -100,9 +92,7 @@ void PortControl::set_node(std::uint32_t node, bool alive) {
 
 void PortControl::set_errors(std::uint32_t port, const CableErrors& errors) {
     cables_.set_errors(port, errors);
-    const bool looks =
-        errors.all() != 0 || mover_.border_.crosses(port) || mover_.ethernet_ != nullptr;
-    set(plant_.tx(port).special, tx_special::kFaulty, looks);
+    set_flag(plant_.tx(port).special, tx_special::kFaulty, errors.all() != 0);
 }
 
 std::uint16_t PortControl::steal_credits(std::uint32_t port, std::uint8_t vl,
@@ -146,11 +136,11 @@ void PortControl::set_arbitration(std::uint32_t port, const link::ArbitrationTab
 
 void PortControl::set_limits(std::uint32_t port, const sw::WaitingLimits& limits) {
     mover_.waits_.set(port, limits);
-    set(plant_.tx(port).special, tx_special::kLimited, limits.any());
+    set_flag(plant_.tx(port).special, tx_special::kLimited, limits.any());
 }
 
 void PortControl::set_tap(std::uint32_t port, bool tapped) {
-    set(plant_.rx(plant_.peer(port)).special, rx_special::kTapped, tapped);
+    set_flag(plant_.rx(plant_.peer(port)).special, rx_special::kTapped, tapped);
 }
 
 void PortControl::set_guard(std::uint32_t port, const Guard& guard) {
@@ -163,7 +153,7 @@ void PortControl::set_guard(std::uint32_t port, const Guard& guard) {
     }
     for (std::uint8_t number = 0; number < plant_.ports_of(node); ++number) {
         if (const std::uint32_t in = plant_.peer(plant_.port_of(node, number)); in != kNone) {
-            set(plant_.rx(in).special, rx_special::kPartitioned, any);
+            set_flag(plant_.rx(in).special, rx_special::kPartitioned, any);
         }
     }
 }

@@ -30,8 +30,8 @@ namespace {
 constexpr std::uint32_t kNoOutput = 0;  // The switch itself.
 
 /// Bits of tx_special that do not make ports act on each other.
-constexpr auto kOwnBusiness = static_cast<std::uint8_t>(
-    tx_special::kFaulty | tx_special::kMarks | tx_special::kPartial | tx_special::kCounted);
+constexpr auto kOwnBusiness = tx_special::kFaulty | tx_special::kCrosses | tx_special::kMarks |
+                              tx_special::kPartial | tx_special::kCounted;
 
 using Item = WindowQueue::Item;
 
@@ -312,8 +312,11 @@ inline std::uint32_t Mover::output_of(const Rx& rx, Packet& packet) const {
     }
     const std::uint8_t number = plant_.lft_entry(rx, packet.dlid);
     const Hop hop = look_up(rx, packet, number);
+    if (hop.why != Hop::Why::kOn || hop.slower_in) [[unlikely]] {
+        return kNoOutput;
+    }
     packet.vl = hop.vl;
-    return ((hop.why != Hop::Why::kOn) | hop.slower_in) ? kNoOutput : number;
+    return number;
 }
 
 /// Counts a packet at the port by which it comes into a switch.

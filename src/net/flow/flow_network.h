@@ -16,8 +16,8 @@
 
 #include "net/engine/routers.h"
 #include "net/flow/units.h"
-#include "net/plant/plant.h"
-#include "net/sim/fabric.h"
+#include "net/plant/plant_config.h"
+#include "net/sim/routed.h"
 
 namespace softib::net::flow {
 

@@ -9,22 +9,11 @@
 #include <vector>
 
 #include "core/link/congestion_algorithms.h"
+#include "net/hosts/message_config.h"
 #include "net/hosts/psn_ranges.h"
 #include "net/plant/packet.h"
 
 namespace softib::net {
-
-struct RoceConfig {
-    /// Selective repeat: only lost packets are sent again. Otherwise go-back-N: all from the first
-    /// lost packet on.
-    bool selective = false;
-    /// With selective repeat: how many packets may overtake a packet before it counts as lost.
-    std::uint32_t reorder_packets = 0;
-    /// How senders slow down; null: they do not.
-    const link::CongestionAlgorithm* algorithm = link::find_congestion_algorithm("dcqcn");
-    link::CongestionRules congestion = {};  ///< Parameters of the algorithms.
-    bool by_connection = false;  ///< Connections of a pair of ports differ in their UDP port.
-};
 
 /// Bytes of a packet's headers on the wire, with preamble and gap between frames: Ethernet 38, IPv4
 /// 20, UDP 8, BTH 12, ICRC 4.

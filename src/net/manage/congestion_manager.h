@@ -13,19 +13,10 @@
 #include "core/switch/congestion.h"
 #include "core/topo/graph.h"
 #include "core/wire/mad/mad.h"
+#include "net/manage/congestion_control.h"
 #include "net/plant/plant.h"
 
 namespace softib::net {
-
-/// What the congestion manager writes. These defaults keep a flow that only passes by an incast at
-/// four fifths of its fair share (congestion_test.cc).
-struct CongestionControl {
-    sw::MarkingRule marking{.threshold = 1, .packet_blocks = 8};
-    link::InjectionRule injection{.timer = 5};  ///< The rule of every service level.
-    link::DelayTable table = link::DelayTable::geometric(12, 13, 127);
-    /// HCAs slow down service levels instead of queue pairs (Port_Control).
-    bool by_level = false;
-};
 
 /// Returns the MADs for a switch: Set(SwitchCongestionSetting).
 std::vector<wire::MadBytes> switch_requests(const CongestionControl& control);

@@ -33,7 +33,7 @@ struct alignas(64) Lane {
     std::uint32_t base = 0;            ///< The grid point of the first slot not yet taken in.
     std::uint16_t slots[kSlots] = {};  ///< Blocks by grid point, modulo kSlots.
     std::uint32_t head = kNone;        ///< The first packet in the queue.
-    std::uint16_t head_round = 0;  ///< Round of the first packet in the queue, see Engine::turn().
+    std::uint16_t head_round = 0;  ///< Round of the first packet in the queue, see Queues::turn().
     std::uint16_t tail_round = 0;  ///< Round of the last packet in the queue.
     std::uint32_t queued_blocks = 0;
     /// When the first packet became the first; unit 1,024 ps.

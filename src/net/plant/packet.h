@@ -49,7 +49,7 @@ struct Packet {
     /// For a packet to the permissive LID at a switch's agent: the port by which it came. Otherwise
     /// the HopLmt of its GRH; 0 without a GRH.
     std::uint8_t in_port_or_hop_lmt = 0;
-    /// In a queued packet: its round, see Engine::turn(). In a packet that stands for multicast
+    /// In a queued packet: its round, see Queues::turn(). In a packet that stands for multicast
     /// copies: how many of them are still in the switch. Otherwise 0.
     std::uint16_t round_or_copies = 0;
 };

@@ -193,9 +193,7 @@ void Plant::set_arbitration(std::uint32_t port, const link::ArbitrationTable& ta
     const auto found = std::ranges::find(tables_, table);
     table_of_[port] = static_cast<std::uint16_t>(found - tables_.begin());
     const auto all = static_cast<std::uint16_t>((1U << config_.data_vls) - 1);
-    tx_[port].special = static_cast<std::uint8_t>((table.lanes() & all) != all
-                                                      ? tx_[port].special | tx_special::kPartial
-                                                      : tx_[port].special & ~tx_special::kPartial);
+    set_flag(tx_[port].special, tx_special::kPartial, (table.lanes() & all) != all);
     if (found == tables_.end()) {
         tables_.push_back(table);
     }
@@ -220,9 +218,7 @@ void Plant::set_adaptive(std::uint32_t node, sw::AdaptiveTable table) {
     }
     for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
         if (const std::uint32_t self = port_of(node, port); peer_[self] != kNone) {
-            std::uint8_t& special = rx_[peer_[self]].special;
-            special = static_cast<std::uint8_t>(table.empty() ? special & ~rx_special::kAdaptive
-                                                              : special | rx_special::kAdaptive);
+            set_flag(rx_[peer_[self]].special, rx_special::kAdaptive, !table.empty());
         }
     }
     adaptive_[lft_of_[node]] = std::move(table);
@@ -239,9 +235,7 @@ void Plant::set_port_marking(std::uint32_t port, const sw::MarkingRule& rule) {
     marking_.resize(port_count());
     markers_.resize(port_count());
     marking_[port] = rule;
-    tx_[port].special =
-        static_cast<std::uint8_t>(rule.threshold != 0 ? tx_[port].special | tx_special::kMarks
-                                                      : tx_[port].special & ~tx_special::kMarks);
+    set_flag(tx_[port].special, tx_special::kMarks, rule.threshold != 0);
 }
 
 std::size_t Plant::bytes() const {

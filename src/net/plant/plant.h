@@ -23,55 +23,30 @@
 #include "core/switch/adaptive_table.h"
 #include "core/switch/congestion.h"
 #include "core/switch/forward.h"
-#include "core/switch/lifetime.h"
 #include "core/topo/graph.h"
 #include "net/plant/fetch.h"
 #include "net/plant/lane.h"
 #include "net/plant/pages.h"
+#include "net/plant/plant_config.h"
 #include "net/plant/units.h"
 
 namespace softib::net {
 
 using sw::kNoPath;
 
-/// Properties that all links and nodes have in common. The defaults are NDR with short cables;
-/// latency.h has the latencies.
-struct PlantConfig {
-    std::uint8_t data_vls = 2;           ///< Data lanes, 1 to 15; VL15 comes on top.
-    std::uint32_t buffer_bytes = 65536;  ///< Buffer per lane at a receiver; at most 128 KiB.
-    TimePs cable_ps = 25'000;            ///< Delay of every cable: 5 m.
-    /// Time from the first bit in to the first bit out of a switch; 0: by generation, see
-    /// latency.h.
-    TimePs switch_ps = 0;
-    TimePs hca_ps = 0;       ///< Time from a packet's last bit in until the HCA handles it.
-    TimePs training_ps = 0;  ///< Time that a cable trains when it has come back.
-    std::uint16_t packet_bytes_max = 4224;
-    // Limits of waiting at switches, until a manager writes others (core/switch/lifetime.h).
-    std::uint8_t lifetime = 20;       ///< SwitchInfo.LifeTimeValue; above 19: no limit.
-    std::uint8_t hoq_life = 20;       ///< PortInfo.HOQLife of switches' ports; the same codes.
-    std::uint8_t vl_stall_count = 0;  ///< PortInfo.VLStallCount; 0: lanes never stall.
-    /// Multicast LIDs in switches' tables, from 0xC000 on.
-    std::uint16_t multicast_lids = 0;
-    std::uint16_t lid_max = 0;  ///< Highest LID in forwarding tables; 0: one for every node.
-};
-
-/// Returns the limits of waiting at switches that a configuration sets.
-inline sw::WaitingLimits limits_of(const PlantConfig& config) {
-    return {config.lifetime, config.hoq_life, config.vl_stall_count};
-}
-
 /// Bits of Tx::special: what is out of the ordinary at a sender. Without any of them a packet takes
-/// the quick way.
+/// the quick way. Those that every packet is tested for lie in one byte.
 namespace tx_special {
-inline constexpr std::uint8_t kClosed = 1U << 0;  ///< Sends no data: the port is not active.
-/// Loses or breaks packets, has a cut cable, or is Ethernet.
-inline constexpr std::uint8_t kFaulty = 1U << 1;
-inline constexpr std::uint8_t kLimited = 1U << 2;  ///< Packets may wait no longer than a limit.
-inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event that checks the limit is pending.
-inline constexpr std::uint8_t kMarks = 1U << 4;  ///< Marks packets when congested, or is Ethernet.
-inline constexpr std::uint8_t kDown = 1U << 5;   ///< Sends nothing at all.
-inline constexpr std::uint8_t kPartial = 1U << 6;  ///< Not every lane is in its arbitration lists.
-inline constexpr std::uint8_t kCounted = 1U << 7;  ///< Counts by lane and service level.
+inline constexpr std::uint16_t kClosed = 1U << 0;   ///< Sends no data: the port is not active.
+inline constexpr std::uint16_t kFaulty = 1U << 1;   ///< Loses or breaks packets.
+inline constexpr std::uint16_t kCrosses = 1U << 2;  ///< Its cable leads to another part's switch.
+inline constexpr std::uint16_t kEthernet = 1U << 3;
+inline constexpr std::uint16_t kMarks = 1U << 4;    ///< Marks packets when congested.
+inline constexpr std::uint16_t kLimited = 1U << 5;  ///< Packets may wait no longer than a limit.
+inline constexpr std::uint16_t kPartial = 1U << 6;  ///< Not every lane is in its arbitration lists.
+inline constexpr std::uint16_t kCounted = 1U << 7;  ///< Counts by lane and service level.
+inline constexpr std::uint16_t kDown = 1U << 8;     ///< Sends nothing at all.
+inline constexpr std::uint16_t kWatched = 1U << 9;  ///< An event that checks the limit is pending.
 }  // namespace tx_special
 
 /// Bits of Rx::special: what is out of the ordinary at a receiver.
@@ -87,6 +62,14 @@ inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch checks P_
 inline constexpr std::uint8_t kEthernet = 1U << 7;  ///< The link is Ethernet and ends at a switch.
 }  // namespace rx_special
 
+/// Sets or clears a bit of Tx::special or Rx::special.
+template <typename Flags>
+void set_flag(Flags& flags, Flags flag, bool on) {
+    flags = static_cast<Flags>(on ? flags | flag : flags & ~flag);
+}
+
+inline constexpr std::uint16_t kNoRow = UINT16_MAX;
+
 /// The sender's end of a link.
 struct alignas(64) Tx {
     TimePs free_at = 0;          ///< When the packet that is being sent will have left.
@@ -95,12 +78,12 @@ struct alignas(64) Tx {
     TimePs wait_ps = 0;          ///< Sum of such times that are over.
     std::uint64_t words = 0;
     std::uint64_t packets = 0;
-    std::uint32_t block_ps = 0;    ///< Time for 64 bytes.
-    std::uint32_t delay_ps = 0;    ///< Time from the first bit sent until the other end can act.
-    std::uint16_t waiting = 0;     ///< Bit n: lane n has packets.
-    std::uint8_t to_adapter = 0;   ///< The other end acts only when it has a packet whole.
-    std::uint8_t special = 0;      ///< Bits of tx_special.
-    std::uint32_t sl_row = kNone;  ///< SL2VL row of packets that start here; kNone: lane_of(SL).
+    std::uint32_t block_ps = 0;     ///< Time for 64 bytes.
+    std::uint32_t delay_ps = 0;     ///< Time from the first bit sent until the other end can act.
+    std::uint16_t waiting = 0;      ///< Bit n: lane n has packets.
+    std::uint16_t special = 0;      ///< Bits of tx_special.
+    std::uint16_t sl_row = kNoRow;  ///< SL2VL row of packets that start here; kNoRow: lane_of(SL).
+    std::uint8_t to_adapter = 0;    ///< The other end acts only when it has a packet whole.
 };
 static_assert(sizeof(Tx) == 64);
 
@@ -182,7 +165,6 @@ class Plant {
     /// drawn errors go by this number, so that they do not depend on how a fabric was cut.
     void name_link(std::uint32_t link, std::uint32_t name) { rx_[link].name = name; }
     std::uint32_t name_of(std::uint32_t link) const { return rx_[link].name; }
-    std::uint32_t link_name(std::uint32_t link) const { return rx_[link].name; }
 
     void set_route(std::uint32_t node, Lid lid, std::uint8_t port);
     std::uint8_t route(std::uint32_t node, Lid lid) const {
@@ -298,8 +280,8 @@ class Plant {
     /// Returns the lane of a packet with this service level that starts at an HCA's port; kVl15 if
     /// the service level has no lane there.
     std::uint8_t first_lane(std::uint32_t port, std::uint8_t sl) const {
-        const std::uint32_t row = tx_[port].sl_row;
-        return row == kNone ? lane_of(sl) : rows_[row][sl];
+        const std::uint16_t row = tx_[port].sl_row;
+        return row == kNoRow ? lane_of(sl) : rows_[row][sl];
     }
     link::Arbiter& arbiter(std::uint32_t port) { return arbiters_[port]; }
     sw::Marker& marker(std::uint32_t port) { return markers_[port]; }

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/manage/congestion_manager.h"
 #include "net/manage/lane_manager.h"
+#include "net/sim/routes.h"
 
 namespace softib::net {
 
@@ -99,9 +101,12 @@ PartSimulation::PartSimulation(const PartedFabric& whole, std::uint32_t part, Ex
       part_(whole.start.routed.topology, whole.part_of, part),
       hosts_(whole.options.hosts),
       net_(part_.fabric(), part_.config(whole.options.plant), hosts_),
-      engines_({whole.start.routed.tables.engine}),
-      notes_(whole.start.notes),
       control_(plan_changes(whole.options.failures, whole.options.repair_ps),
+               {.options = {.data_vls = whole.options.plant.data_vls,
+                            .adaptive = whole.options.hosts.adaptive,
+                            .misses_choice = whole.options.hosts.adaptive},
+                .engines = {whole.start.routed.tables.engine},
+                .notes = whole.start.notes},
                net_.engine().plant().port_count()) {
     if (control_.has_changes()) {
         damaged_ = whole.start.routed.topology;
@@ -177,29 +182,17 @@ void PartSimulation::write_routes() {
 
 // Failures.
 
-void PartSimulation::apply(const Change& change) {
-    if (change.repair) {
-        repair();
-        return;
-    }
-    part_.fail(net_.engine(), change.what);
-    take_out(damaged_, change.what);
+void PartSimulation::fail(const Hop& what) {
+    part_.fail(net_.engine(), what);
+    take_out(damaged_, what);
     net_.run(net_.engine().now());  // So that the ends hear of packets that were dropped.
 }
 
-void PartSimulation::repair() {
-    const SimulationOptions& options = whole_.options;
-    auto routed = repair_routes(damaged_,
-                                {.data_vls = options.plant.data_vls,
-                                 .adaptive = options.hosts.adaptive,
-                                 .misses_choice = options.hosts.adaptive},
-                                engines_, notes_);
-    if (routed) {
-        repaired_ = std::make_unique<Routed>(*std::move(routed));
-        clear_routes(net_.engine().plant());
-        write_routes();
-        write_qos();
-    }
+void PartSimulation::take_routes(Routed routed) {
+    repaired_ = std::make_unique<Routed>(std::move(routed));
+    clear_routes(net_.engine().plant());
+    write_routes();
+    write_qos();
 }
 
 // Messages.
@@ -362,10 +355,7 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     }
     net_.run(target);
     between_looks_ = false;
-    control_.stop(
-        target, net_.engine(), ports_of_all_,
-        [&] { return exchange_.sum(net_.engine().stats().hops); },
-        [&](const Change& change) { apply(change); });
+    control_.stop(target, *this);
     return target == until ? Turn::kDone : Turn::kGoOn;
 }
 

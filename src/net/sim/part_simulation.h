@@ -75,17 +75,25 @@ class PartSimulation : public Model {
     std::uint64_t packets_delivered() const override { return net_.engine().stats().delivered; }
     std::vector<LinkLoad> links() const override;
     std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const override;
-    const std::string& engine() const override { return engines_.front(); }
+    const std::string& engine() const override { return control_.engines().front(); }
     std::uint8_t data_vls() const override { return whole_.start.data_vls; }
     std::uint64_t unfinished() const override;
     std::vector<Partial> partial() const override { return hosts_.partial(); }
-    const std::vector<std::string>& notes() const override { return notes_; }
+    const std::vector<std::string>& notes() const override { return control_.notes(); }
     std::vector<std::string> check() const override;
 
     /// Returns the results of this part.
     PartTotals totals() const;
     /// Makes this part answer for all parts from now on. `all` has the totals of each.
     void take_totals(std::vector<PartTotals> all);
+
+    // As RunControl wants it.
+    std::uint64_t all_hops() { return exchange_.sum(net_.engine().stats().hops); }
+    std::uint64_t all_ports() const { return ports_of_all_; }
+    Engine& running() { return net_.engine(); }
+    void fail(const Hop& what);
+    const topo::Fabric& damaged() const { return damaged_; }
+    void take_routes(Routed routed);
 
   private:
     struct End {
@@ -102,8 +110,6 @@ class PartSimulation : public Model {
     void configure();
     void write_routes();
     void write_qos();
-    void apply(const Change& change);
-    void repair();
     MessageHosts::News news_of(const Crossing& crossing) const;
     void take(const Crossing& crossing);
     void hand_over();
@@ -128,8 +134,6 @@ class PartSimulation : public Model {
     bool wants_stop_ = false;
     bool stopped_ = false;
     bool idle_ = false;
-    std::vector<std::string> engines_;  ///< The routing engine of the one subnet.
-    std::vector<std::string> notes_;
     RunControl control_;
     /// The fabric without what has failed; empty if nothing will fail.
     topo::Fabric damaged_ = {};

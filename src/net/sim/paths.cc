@@ -18,12 +18,4 @@ Paths::Paths(const Routed& routed) : routed_(routed) {
     }
 }
 
-std::vector<Hop> Paths::find(std::uint32_t from_node, std::uint32_t to_node) const {
-    std::vector<Hop> hops;
-    if (!walk(from_node, to_node, [&](const Hop& hop) { hops.push_back(hop); })) {
-        hops.clear();
-    }
-    return hops;
-}
-
 }  // namespace softib::net

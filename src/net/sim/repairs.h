@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "net/sim/fabric.h"
 #include "net/sim/failures.h"
+#include "net/sim/routed.h"
 
 namespace softib::net {
 

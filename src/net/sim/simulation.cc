@@ -12,8 +12,10 @@
 #include "core/topo/subnets.h"
 #include "net/engine/inspector.h"
 #include "net/engine/routers.h"
+#include "net/manage/congestion_manager.h"
 #include "net/manage/lane_manager.h"
 #include "net/sim/fabric.h"
+#include "net/sim/paths.h"
 #include "net/sim/run_control.h"
 
 namespace softib::net {
@@ -66,12 +68,13 @@ std::uint8_t hashed_route(const Engine& net, std::uint32_t node, Lid source, Lid
 }  // namespace
 
 struct Simulation::State {
-    State(Routed routed, SimulationOptions wanted)
+    /// The tables of the switches, as paths are followed by them (paths.h).
+    struct View;
+    State(Routed routed, RunControl::Repairer repairer, SimulationOptions wanted)
         : options(std::move(wanted)),
           engine(routed.engine_names()),
-          engines(engines_of(routed)),
           fabric(std::move(routed), options.plant, 0, options.hosts),
-          control(plan_changes(options.failures, options.repair_ps),
+          control(plan_changes(options.failures, options.repair_ps), std::move(repairer),
                   fabric.engine().plant().port_count()) {}
 
     void configure();
@@ -79,8 +82,13 @@ struct Simulation::State {
     void write_qos();
     std::expected<void, topo::Error> check_pauses() const;
     void refuse();
-    void apply(const Change& change);
-    void repair();
+    // As RunControl wants it.
+    std::uint64_t all_hops() const { return net().stats().hops; }
+    std::uint64_t all_ports() const { return net().plant().port_count(); }
+    Engine& running() { return fabric.engine(); }
+    void fail(const Hop& what);
+    const topo::Fabric& damaged() const { return fabric.topology(); }
+    void take_routes(Routed routed);
     bool connected(std::uint32_t end) const {
         return net().plant().connected(net().plant().port_of(fabric.node(end), 1));
     }
@@ -94,8 +102,7 @@ struct Simulation::State {
     const Engine& net() const { return fabric.engine(); }
 
     SimulationOptions options;
-    std::string engine;                ///< Routing engines, as text for users.
-    std::vector<std::string> engines;  ///< Routing engines by subnet.
+    std::string engine;  ///< Routing engines, as text for users.
     Fabric<MessageHosts> fabric;
     MessageListener* listener = nullptr;
     struct Refused {
@@ -104,7 +111,6 @@ struct Simulation::State {
     };
     std::vector<Refused> refused;  ///< Messages between ends that are not joined().
     RunControl control;
-    std::vector<std::string> notes;
     std::unique_ptr<Routers> routers;  ///< Null if there is one subnet.
 };
 
@@ -191,33 +197,21 @@ void Simulation::State::refuse() {
     refused.clear();
 }
 
-void Simulation::State::apply(const Change& change) {
-    if (change.repair) {
-        repair();
-        return;
-    }
+void Simulation::State::fail(const Hop& what) {
     Engine& net = fabric.engine();
-    if (change.what.port == 0) {
-        net.ports().set_node(change.what.node, false);
-    } else if (const std::uint32_t port = net.plant().port_of(change.what.node, change.what.port);
+    if (what.port == 0) {
+        net.ports().set_node(what.node, false);
+    } else if (const std::uint32_t port = net.plant().port_of(what.node, what.port);
                net.plant().connected(port)) {
         net.ports().set_link(port, false);
     }
-    fabric.take_out(change.what);
+    fabric.take_out(what);
     fabric.net().run(net.now());  // So that the ends hear of packets that were dropped.
 }
 
-void Simulation::State::repair() {
-    auto routed = repair_routes(fabric.topology(),
-                                {.data_vls = options.plant.data_vls,
-                                 .adaptive = options.hosts.adaptive,
-                                 .misses_choice = options.hosts.adaptive && !options.roce},
-                                engines, notes);
-    if (!routed) {
-        return;
-    }
-    engine = routed->engine_names();
-    fabric.change_routes(*std::move(routed));
+void Simulation::State::take_routes(Routed routed) {
+    engine = routed.engine_names();
+    fabric.change_routes(std::move(routed));
     if (routers != nullptr) {
         find_routers();
     }
@@ -252,12 +246,18 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (options.roce) {
         use_roce(chosen);
     }
-    auto state = std::make_unique<State>(std::move(start->routed), std::move(chosen));
+    RunControl::Repairer repairer{
+        .options = {.data_vls = chosen.plant.data_vls,
+                    .adaptive = chosen.hosts.adaptive,
+                    .misses_choice = chosen.hosts.adaptive && !chosen.roce},
+        .engines = engines_of(start->routed),
+        .notes = std::move(start->notes)};
+    auto state =
+        std::make_unique<State>(std::move(start->routed), std::move(repairer), std::move(chosen));
     state->configure();
     if (auto checked = state->check_pauses(); !checked) {
         return std::unexpected(checked.error());
     }
-    state->notes = std::move(start->notes);
     return Simulation(std::move(state));
 }
 
@@ -312,9 +312,7 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
         if (!reached) {
             return false;
         }
-        state.control.stop(
-            target, net, net.plant().port_count(), [&] { return net.stats().hops; },
-            [&](const Change& change) { state.apply(change); });
+        state.control.stop(target, state);
         if (target == until) {
             return true;
         }
@@ -353,50 +351,38 @@ std::vector<LinkLoad> Simulation::links() const {
     return links;
 }
 
+struct Simulation::State::View {
+    const State& state;
+    Lid source;
+    bool hashed;  ///< A hash of the flow decides among ports.
+
+    const Plant& plant() const { return state.net().plant(); }
+    std::size_t node_count() const { return plant().node_count(); }
+    std::uint32_t behind(std::uint32_t node, std::uint8_t port) const {
+        if (port == 0 || port >= plant().ports_of(node)) {
+            return kNone;
+        }
+        const std::uint32_t peer = plant().peer(plant().port_of(node, port));
+        return peer == kNone ? kNone : plant().node_of(peer);
+    }
+    std::uint8_t route(std::uint32_t node, Lid lid) const {
+        if (!plant().is_switch(node)) {
+            return kNoPath;
+        }
+        return hashed ? hashed_route(state.net(), node, source, lid, MessageHosts::kTagged)
+                      : plant().route(node, lid);
+    }
+    Lid lid(std::uint32_t node) const { return state.fabric.lids()[node]; }
+    std::uint32_t end_of(std::uint32_t node) const { return plant().port_of(node, 1); }
+    std::uint32_t node_of(std::uint32_t end) const { return plant().node_of(end); }
+};
+
 std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
-    const Engine& net = state_->net();
-    const Fabric<MessageHosts>& fabric = state_->fabric;
-    const Routers* const routers = state_->routers.get();
-    const std::uint32_t target = fabric.node(to);
-    const std::uint32_t end = net.plant().port_of(target, 1);
-    std::uint32_t node = fabric.node(from);
-    std::uint8_t port = 1;
-    Lid lid = fabric.lid(to);
-    router::Addressed packet{.hop_lmt = kHopLimit};
-    if (routers != nullptr && routers->apart(fabric.port(from), end)) {
-        lid = routers->gateway(fabric.port(from), end);
-        packet.dgid = routers->gid(end);
-    }
-    std::vector<Hop> hops;
+    const State& state = *state_;
     const bool hashed =
-        state_->options.roce && state_->options.roce->ecmp == RoceOptions::Ecmp::kFiveTuple;
-    while (node != target) {
-        // Tables may lead in a circle.
-        if (port == kNoPath || port == 0 || hops.size() > net.plant().node_count() ||
-            !net.plant().connected(net.plant().port_of(node, port))) {
-            return {};
-        }
-        hops.push_back({node, port});
-        node = net.plant().node_of(net.plant().peer(net.plant().port_of(node, port)));
-        if (net.plant().is_switch(node)) {
-            port = hashed ? hashed_route(net, node, fabric.lid(from), lid, MessageHosts::kTagged)
-                          : net.plant().route(node, lid);
-        } else if (node != target) {
-            std::uint32_t leg = kNone;
-            const auto onward = routers == nullptr
-                                    ? std::unexpected(router::Refusal::kNoRoute)
-                                    : routers->forward(net.plant().port_of(node, 1), packet, leg);
-            if (!onward) {
-                return {};
-            }
-            node = net.plant().node_of(leg);
-            port = 1;
-            lid = onward->dlid;
-            packet.hop_lmt = onward->hop_lmt;
-            packet.sl = onward->sl;
-        }
-    }
-    return hops;
+        state.options.roce && state.options.roce->ecmp == RoceOptions::Ecmp::kFiveTuple;
+    return find_path(State::View{state, state.fabric.lid(from), hashed}, state.routers.get(),
+                     state.fabric.node(from), state.fabric.node(to));
 }
 
 const topo::Fabric& Simulation::fabric() const {
@@ -420,7 +406,7 @@ std::vector<Partial> Simulation::partial() const {
 }
 
 const std::vector<std::string>& Simulation::notes() const {
-    return state_->notes;
+    return state_->control.notes();
 }
 
 std::vector<std::string> Simulation::check() const {

@@ -18,13 +18,13 @@
 
 #include "core/sm/qos.h"
 #include "core/topo/graph.h"
-#include "net/engine/engine.h"
-#include "net/hosts/message_hosts.h"
-#include "net/manage/congestion_manager.h"
+#include "net/engine/ethernet.h"
+#include "net/hosts/message_config.h"
+#include "net/manage/congestion_control.h"
 #include "net/model.h"
-#include "net/plant/plant.h"
-#include "net/sim/fabric.h"
+#include "net/plant/plant_config.h"
 #include "net/sim/failures.h"
+#include "net/sim/routed.h"
 
 namespace softib::net {
 

@@ -81,6 +81,18 @@ TEST(Ethernet, WithoutPausesAnIncastOverflowsAndEveryPacketIsAccountedFor) {
     EXPECT_EQ(net.queues().packets().live(), 0U);
 }
 
+TEST(Ethernet, StaysEthernetWhereNothingMarksByInfiniBandsRules) {
+    const auto fabric = incast({.lossless = false, .buffer_bytes = 1U << 20});
+    Engine& net = fabric->engine();
+    for (std::uint32_t node = 0; node < net.plant().node_count(); ++node) {
+        if (net.plant().is_switch(node)) {
+            net.plant().set_marking(node, {});
+        }
+    }
+    fabric->net().run();
+    EXPECT_GT(totals(net).overflows, 0U);
+}
+
 TEST(Ethernet, MarksByChanceAboveTheLowThreshold) {
     const auto marking = incast({.ecn = {.low_blocks = 100, .high_blocks = 800, .most = 0.1}});
     marking->net().run();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "net/hosts/roce.h"
 #include "net/sim/test_simulation.h"
 
 namespace softib::net {

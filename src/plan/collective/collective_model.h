@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "net/model.h"
-#include "net/sim/fabric.h"
 #include "net/sim/failures.h"
+#include "net/sim/routed.h"
 #include "plan/cluster/cluster.h"
 #include "plan/collective/collective.h"
 #include "plan/collective/flows.h"

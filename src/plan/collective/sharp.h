@@ -15,7 +15,7 @@
 
 #include "core/sharp/manager/tree_planner.h"
 #include "core/topo/graph.h"
-#include "net/sim/fabric.h"
+#include "net/sim/routed.h"
 
 namespace softib::plan {
 

@@ -22,6 +22,7 @@
 #include "runtime/carrier/tables.h"
 #include "runtime/carrier/trunk/trunk_wire.h"
 #include "runtime/direct/process.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/packet_queue.h"
 
 namespace softib::carrier {
@@ -56,7 +57,7 @@ class Carrier {
           net_(fabric, plant_config(), adapters_),
           counts_(process.self.arena, tables_),
           sharp_(process.self.arena, process.self.fabric_dir, tables_, adapters_, net_.engine()),
-          stripe_(process.next_stripe()),
+          stripe_(process.tables.next_stripe()),
           start_ns_(shm::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
         net_.engine().ports().manage_all();

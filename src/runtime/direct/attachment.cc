@@ -83,6 +83,14 @@ void Attachment::become_inherited() {
     directory_ = -1;
 }
 
+void Attachment::remove_channel(std::uint32_t id, int fd) const {
+    if (usable()) {
+        shm::channel_remove(process_dir, id, fd);
+    } else {
+        close(fd);
+    }
+}
+
 void Attachment::ring_mappers() const {
     arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
     for (std::uint32_t p = 0; p < procs_used(arena); ++p) {

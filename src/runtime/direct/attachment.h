@@ -61,6 +61,10 @@ class Attachment {
         }
     }
 
+    /// Closes an event channel and removes its name. In a forked child, only closes the descriptor:
+    /// the name is the parent's.
+    void remove_channel(std::uint32_t id, int fd) const;
+
     /// Tells another process that something awaits it (Progress::run), and wakes its helper thread.
     void ring(shm::Owner target) const;
     /// Rings every process that has mapped memory of a peer, because a region that peers map is

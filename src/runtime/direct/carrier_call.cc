@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "runtime/direct/process.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/thread.h"
 
 namespace softib::direct {
@@ -88,13 +89,15 @@ bool send_ring_init(Process& process, shm::SendRing& ring) {
     ring.stride_bytes = std::bit_ceil(static_cast<std::uint32_t>(sizeof(shm::PostedSend)) + room);
     ring.mask = std::bit_ceil(std::max(ring.entries, 1U)) - 1;
     ring.tail.store(0);
-    ring.ring_off = process.memory.allocate(std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+    ring.ring_off =
+        process.memory.chunks.allocate(std::uint64_t{ring.mask + 1} * ring.stride_bytes);
     return ring.ring_off != 0;
 }
 
 void send_ring_free(Process& process, shm::SendRing& ring) {
     if (ring.ring_off != 0) {
-        process.memory.release(ring.ring_off, std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+        process.memory.chunks.release(ring.ring_off,
+                                      std::uint64_t{ring.mask + 1} * ring.stride_bytes);
         ring.ring_off = 0;
     }
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/direct/process.h"
 #include "runtime/direct/qp_base.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/grace.h"
 #include "runtime/shm/hooks.h"
 
@@ -147,13 +148,14 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
         return nullptr;
     }
     const std::uint32_t ring = std::bit_ceil(entries + 1);
-    const std::uint32_t index = process.cq_table.allocate();
+    const std::uint32_t index = process.tables.cqs.allocate();
     const std::uint64_t ring_off =
-        index == shm::kNoEntry ? 0
-                               : process.memory.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
+        index == shm::kNoEntry
+            ? 0
+            : process.memory.chunks.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
     if (ring_off == 0) {
         if (index != shm::kNoEntry) {
-            process.cq_table.release(index);
+            process.tables.cqs.release(index);
         }
         errno = ENOMEM;
         return nullptr;
@@ -199,8 +201,9 @@ Cq::~Cq() {
         lock_producer(process_->self, *shared_);
         shared_->owner = 0;
         shm::shm_unlock(shared_->lock);
-        process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(shm::Cqe));
-        process_->cq_table.release(index_);
+        process_->memory.chunks.release(shared_->ring_off,
+                                        std::uint64_t{mask_ + 1} * sizeof(shm::Cqe));
+        process_->tables.cqs.release(index_);
     }
 }
 
@@ -287,7 +290,8 @@ int Cq::resize(std::uint32_t entries) {
         return EINVAL;
     }
     const std::uint32_t ring = std::bit_ceil(entries + 1);
-    const std::uint64_t off = process_->memory.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
+    const std::uint64_t off =
+        process_->memory.chunks.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
     if (off == 0) {
         return ENOMEM;
     }
@@ -297,7 +301,7 @@ int Cq::resize(std::uint32_t entries) {
     if (outstanding > ring - 1) {
         shm::shm_unlock(shared_->lock);
         lock_.unlock();
-        process_->memory.release(off, std::uint64_t{ring} * sizeof(shm::Cqe));
+        process_->memory.chunks.release(off, std::uint64_t{ring} * sizeof(shm::Cqe));
         return EINVAL;
     }
     ring_lock_.lock();
@@ -316,7 +320,7 @@ int Cq::resize(std::uint32_t entries) {
     ring_lock_.unlock();
     shm::shm_unlock(shared_->lock);
     lock_.unlock();
-    process_->memory.release(old_off, std::uint64_t{old_ring} * sizeof(shm::Cqe));
+    process_->memory.chunks.release(old_off, std::uint64_t{old_ring} * sizeof(shm::Cqe));
     return 0;
 }
 

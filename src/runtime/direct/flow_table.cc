@@ -42,7 +42,7 @@ void open_flow(shm::Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts
 /// settles counts in the old table meanwhile. Returns false if the arena is full.
 bool grow(Process& process, shm::QpShared& qp, std::uint32_t capacity) {
     SOFTIB_CHECK(capacity <= shm::kFlowsMax);
-    const std::uint64_t off = process.memory.allocate(shm::FlowTable::bytes(capacity));
+    const std::uint64_t off = process.memory.chunks.allocate(shm::FlowTable::bytes(capacity));
     if (off == 0) {
         return false;
     }
@@ -83,7 +83,7 @@ void make_room(Process& process, shm::QpShared& qp) {
     }
     shm::shm_unlock(qp.count_lock);
     if (grown && off != 0) {
-        process.memory.release(off, shm::FlowTable::bytes(capacity));
+        process.memory.chunks.release(off, shm::FlowTable::bytes(capacity));
     }
 }
 
@@ -98,7 +98,7 @@ void flows_free(Process& process, shm::QpShared& qp) {
     if (off != 0) {
         const std::uint32_t capacity =
             process.self.arena.at<shm::FlowTable>(off)->capacity.load(std::memory_order_relaxed);
-        process.memory.release(off, shm::FlowTable::bytes(capacity));
+        process.memory.chunks.release(off, shm::FlowTable::bytes(capacity));
     }
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/direct/qp_direct.h"
 #include "runtime/direct/recv_queue.h"
 #include "runtime/direct/service.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/packet_queue.h"
 #include "runtime/shm/thread.h"
 
@@ -168,8 +169,8 @@ void Progress::helper_loop() {
             run();
         }
         look_for_carrier();
-        process_.gpu.give_up_stale_mappings();
-        process_.shared_mappings->give_up_stale();
+        process_.memory.gpu.give_up_stale_mappings();
+        process_.memory.shared_mappings->give_up_stale();
         std::uint64_t sleep_ns = 0;
         if (stalled_count_.load(std::memory_order_seq_cst) != 0) {
             look_ins = 0;

@@ -61,7 +61,7 @@ QpBase::QpBase(Process& process, const QpInit& init, std::uint32_t index)
     : index_(index),
       process_(&process),
       self_(process.self),
-      stripe_(&process.next_stripe()),
+      stripe_(&process.tables.next_stripe()),
       shared_(&process.self.arena.qps[index]),
       init_(init),
       opcodes_(opcodes_of(init.type)) {}
@@ -73,7 +73,7 @@ std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
         errno = EINVAL;
         return shm::kNoEntry;
     }
-    const std::uint32_t index = process.qp_table.allocate();
+    const std::uint32_t index = process.tables.qps.allocate();
     if (index == shm::kNoEntry) {
         errno = ENOMEM;
         return shm::kNoEntry;
@@ -84,7 +84,7 @@ std::uint32_t QpBase::take_record(Process& process, const QpInit& init) {
     shared.rq.ring_off = 0;
     if (has_ring &&
         !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
-        process.qp_table.release(index);
+        process.tables.qps.release(index);
         errno = ENOMEM;
         return shm::kNoEntry;
     }
@@ -121,7 +121,7 @@ void QpBase::destroy() {
             ring_free(*process_, shared_->rq);
             send_ring_free(*process_, shared_->sq);
             shared_->owner = 0;
-            process_->qp_table.release(index_);
+            process_->tables.qps.release(index_);
         }
     }
     delete this;

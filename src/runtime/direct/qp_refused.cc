@@ -5,6 +5,7 @@
 #include "core/hca/timers.h"
 #include "runtime/direct/process.h"
 #include "runtime/direct/qp_direct.h"
+#include "runtime/shm/clock.h"
 
 namespace softib::direct {
 

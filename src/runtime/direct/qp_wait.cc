@@ -3,6 +3,7 @@
 #include "core/hca/timers.h"
 #include "runtime/direct/process.h"
 #include "runtime/direct/qp_direct.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/grace.h"
 
 namespace softib::direct {

@@ -26,7 +26,7 @@ constexpr std::uint32_t kSrqSpare = 16;
 shm::DeliveryRecord* delivery_record(Process& process, shm::Stripe& stripe) {
     std::uint64_t off = stripe.delivery_off.load(std::memory_order_relaxed);
     if (off == 0) [[unlikely]] {
-        off = process.memory.allocate(sizeof(shm::DeliveryRecord));
+        off = process.memory.chunks.allocate(sizeof(shm::DeliveryRecord));
         stripe.delivery_off.store(off, std::memory_order_release);
     }
     return off != 0 ? process.self.arena.at<shm::DeliveryRecord>(off) : nullptr;
@@ -45,13 +45,14 @@ bool ring_init(Process& process, shm::RecvRing& ring, std::uint32_t entries, std
     ring.head.store(0);
     ring.lock.store(0);
     ring.rnr_waiter.store(0);
-    ring.ring_off = process.memory.allocate(std::uint64_t{slots} * ring.stride_bytes);
+    ring.ring_off = process.memory.chunks.allocate(std::uint64_t{slots} * ring.stride_bytes);
     return ring.ring_off != 0;
 }
 
 void ring_free(Process& process, shm::RecvRing& ring) {
     if (ring.ring_off != 0) {
-        process.memory.release(ring.ring_off, std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+        process.memory.chunks.release(ring.ring_off,
+                                      std::uint64_t{ring.mask + 1} * ring.stride_bytes);
         ring.ring_off = 0;
     }
 }
@@ -102,14 +103,14 @@ std::uint32_t Srq::take_record(Process& process, const Init& init) {
         errno = EINVAL;
         return shm::kNoEntry;
     }
-    const std::uint32_t index = process.srq_table.allocate();
+    const std::uint32_t index = process.tables.srqs.allocate();
     if (index == shm::kNoEntry) {
         errno = ENOMEM;
         return shm::kNoEntry;
     }
     shm::SrqShared& shared = process.self.arena.srqs[index];
     if (!ring_init(process, shared.ring, init.max_wr, std::max(init.max_sge, 1U), kSrqSpare)) {
-        process.srq_table.release(index);
+        process.tables.srqs.release(index);
         errno = ENOMEM;
         return shm::kNoEntry;
     }
@@ -149,7 +150,7 @@ void Srq::destroy() {
         if (wait_grace(process_->self.arena, process_->self.owner, nullptr)) {
             ring_free(*process_, shared_->ring);
             shared_->owner = 0;
-            process_->srq_table.release(index_);
+            process_->tables.srqs.release(index_);
         }
     }
     delete this;
@@ -192,11 +193,11 @@ int Srq::resize(std::uint32_t max_wr) {
     const std::uint64_t bytes = std::uint64_t{slots} * ring.stride_bytes;
     lock_.lock();
     const bool grows = slots > ring.mask + 1;
-    const std::uint64_t off = grows ? process_->memory.allocate(bytes) : 0;
+    const std::uint64_t off = grows ? process_->memory.chunks.allocate(bytes) : 0;
     if (max_wr < ring_count(ring) || (grows && off == 0)) {
         lock_.unlock();
         if (off != 0) {
-            process_->memory.release(off, bytes);
+            process_->memory.chunks.release(off, bytes);
         }
         return grows && off == 0 ? ENOMEM : EINVAL;
     }
@@ -214,7 +215,7 @@ int Srq::resize(std::uint32_t max_wr) {
         ring.ring_off = off;
         ring.mask = slots - 1;
         shm::shm_unlock(ring.lock);
-        process_->memory.release(old_off, old_bytes);
+        process_->memory.chunks.release(old_off, old_bytes);
     }
     ring.entries = max_wr;
     lock_.unlock();

@@ -12,6 +12,7 @@
 
 #include "runtime/direct/memory/remote.h"
 #include "runtime/direct/process.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/grace.h"
 #include "runtime/shm/hooks.h"
 #include "runtime/shm/shm_lock.h"
@@ -125,12 +126,13 @@ int copy_self(const Process& process, void* to, const void* from, std::uint64_t 
 void run_gpu_call(Process& process, shm::ServiceCall& call, void* bounce) {
     int error = EINVAL;
     if (call.op == shm::ServiceCall::kRead || call.op == shm::ServiceCall::kWrite) {
-        error = process.gpu.serve_copy(call.op == shm::ServiceCall::kWrite, call.address, bounce,
-                                       call.length);
+        error = process.memory.gpu.serve_copy(call.op == shm::ServiceCall::kWrite, call.address,
+                                              bounce, call.length);
     } else if (call.op == shm::ServiceCall::kFetchAdd ||
                call.op == shm::ServiceCall::kCompareSwap) {
-        error = process.gpu.serve_atomic(call.address, call.op == shm::ServiceCall::kCompareSwap,
-                                         call.operand[0], call.operand[1], call.result);
+        error =
+            process.memory.gpu.serve_atomic(call.address, call.op == shm::ServiceCall::kCompareSwap,
+                                            call.operand[0], call.operand[1], call.result);
     }
     call.status = static_cast<std::uint32_t>(error);
 }
@@ -138,7 +140,7 @@ void run_gpu_call(Process& process, shm::ServiceCall& call, void* bounce) {
 void run_call(Process& process, shm::ServiceCall& call) {
     auto* at = reinterpret_cast<void*>(call.address);
     void* bounce = process.self.arena.base + call.bounce_off;
-    if (process.gpu.is_registered(call.address)) {
+    if (process.memory.gpu.is_registered(call.address)) {
         run_gpu_call(process, call, bounce);
         return;
     }
@@ -175,7 +177,7 @@ bool service_call(Process& process, shm::Owner target, shm::ServiceCall::Op op,
     }
     std::uint64_t bounce = 0;
     if (length != 0) {
-        bounce = process.memory.allocate(length);
+        bounce = process.memory.chunks.allocate(length);
         if (bounce == 0) {
             return false;
         }
@@ -183,7 +185,7 @@ bool service_call(Process& process, shm::Owner target, shm::ServiceCall::Op op,
     shm::ServiceCall* call = claim_call(process, target);
     if (call == nullptr) {
         if (bounce != 0) {
-            process.memory.release(bounce, length);
+            process.memory.chunks.release(bounce, length);
         }
         errno = ETIMEDOUT;
         return false;
@@ -220,7 +222,7 @@ bool service_call(Process& process, shm::Owner target, shm::ServiceCall::Op op,
     call->state.store(0, std::memory_order_release);
     if (bounce != 0) {
         const int saved = errno;
-        process.memory.release(bounce, length);
+        process.memory.chunks.release(bounce, length);
         errno = saved;
     }
     return answer == Answer::kYes;

@@ -46,7 +46,7 @@ Share::~Share() {
 }
 
 bool PinnedPages::take(Process& process, std::uint64_t address, std::uint64_t length) {
-    if (!process.enforces_memlock) {
+    if (!process.memory.enforces_memlock) {
         return true;
     }
     const std::uint64_t begin = address / shm::kPageBytes * shm::kPageBytes;
@@ -54,9 +54,9 @@ bool PinnedPages::take(Process& process, std::uint64_t address, std::uint64_t le
         (address + length - begin + shm::kPageBytes - 1) / shm::kPageBytes * shm::kPageBytes;
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    const std::uint64_t all = process.pinned_bytes.fetch_add(bytes) + bytes;
+    const std::uint64_t all = process.memory.pinned_bytes.fetch_add(bytes) + bytes;
     if (limit.rlim_cur != RLIM_INFINITY && all > limit.rlim_cur) {
-        process.pinned_bytes.fetch_sub(bytes);
+        process.memory.pinned_bytes.fetch_sub(bytes);
         return false;
     }
     release();
@@ -67,7 +67,7 @@ bool PinnedPages::take(Process& process, std::uint64_t address, std::uint64_t le
 
 void PinnedPages::release() {
     if (process_ != nullptr) {
-        process_->pinned_bytes.fetch_sub(bytes_);
+        process_->memory.pinned_bytes.fetch_sub(bytes_);
     }
 }
 

@@ -35,7 +35,7 @@ MemoryMap::MemoryMap(Process& process)
     : process_(process), swapped_(process), tier_best_(tier_from_environment()) {}
 
 std::uint32_t MemoryMap::new_entry(shm::MrShared** mr) {
-    const std::uint32_t index = process_.mr_table.allocate();
+    const std::uint32_t index = process_.tables.mrs.allocate();
     if (index == shm::kNoEntry) {
         return shm::kNoEntry;
     }
@@ -102,7 +102,7 @@ int MemoryMap::place_extents(const std::vector<shm::Extent>& extents, shm::MrSha
     mr.ext_off = main->arena_off;
     merged.erase(main);
     if (!merged.empty()) {
-        mr.extents_off = process_.memory.allocate(merged.size() * sizeof(shm::Extent));
+        mr.extents_off = process_.memory.chunks.allocate(merged.size() * sizeof(shm::Extent));
         if (mr.extents_off == 0) {
             return ENOMEM;
         }
@@ -127,10 +127,10 @@ bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& 
 int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
     if (is_packet_path(process_.self.arena)) {
         // The HCAs of the carrier cannot access GPU memory.
-        return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
+        return process_.memory.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
     }
     std::vector<shm::PeerPiece> pieces;
-    const int error = process_.gpu.add(request.va, request.length, pieces);
+    const int error = process_.memory.gpu.add(request.va, request.length, pieces);
     return error != 0 ? error : place_peer_pieces(pieces, index, shm::Tier::kGpu);
 }
 
@@ -147,7 +147,8 @@ void MemoryMap::build_mapped(const RegionRequest& request, std::uint32_t index,
 int MemoryMap::place_peer_pieces(std::vector<shm::PeerPiece>& pieces, std::uint32_t index,
                                  shm::Tier tier) {
     shm::MrShared& mr = process_.self.arena.mrs[index];
-    const std::uint64_t off = process_.memory.allocate(pieces.size() * sizeof(shm::PeerPiece));
+    const std::uint64_t off =
+        process_.memory.chunks.allocate(pieces.size() * sizeof(shm::PeerPiece));
     if (off == 0) {
         forget_peer_pieces(tier, pieces);
         return ENOMEM;
@@ -164,13 +165,13 @@ int MemoryMap::place_peer_pieces(std::vector<shm::PeerPiece>& pieces, std::uint3
 }
 
 void MemoryMap::forget_peer_pieces(shm::Tier tier, const std::vector<shm::PeerPiece>& pieces) {
-    tier == shm::Tier::kGpu ? process_.gpu.remove(pieces) : shared_exports_.remove(pieces);
+    tier == shm::Tier::kGpu ? process_.memory.gpu.remove(pieces) : shared_exports_.remove(pieces);
 }
 
 void MemoryMap::remove_peer_pieces(shm::MrShared& mr) {
     const auto* first = process_.self.arena.at<const shm::PeerPiece>(mr.pieces_off);
     forget_peer_pieces(mr.rest_tier, {first, first + mr.pieces});
-    process_.memory.release(mr.pieces_off, mr.pieces * sizeof(shm::PeerPiece));
+    process_.memory.chunks.release(mr.pieces_off, mr.pieces * sizeof(shm::PeerPiece));
     mr.pieces = 0;
     mr.pieces_off = 0;
     process_.self.ring_mappers();
@@ -303,7 +304,7 @@ int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
     Stretches held;
     if (const int error = build(request, index, held); error != 0) {
         drop(held, true);
-        process_.mr_table.release(index);
+        process_.tables.mrs.release(index);
         return error;
     }
     mr->access = request.access;
@@ -390,7 +391,7 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
         account(mr, -1);
         Stretches held;
         if (mr.extents != 0) {
-            process_.memory.release(mr.extents_off, mr.extents * sizeof(shm::Extent));
+            process_.memory.chunks.release(mr.extents_off, mr.extents * sizeof(shm::Extent));
             mr.extents = 0;
         }
         if (mr.pieces != 0) {
@@ -432,7 +433,7 @@ void MemoryMap::remove(std::uint32_t index) {
             remove_peer_pieces(mr);
         }
         if (mr.extents != 0 && quiet) {
-            process_.memory.release(mr.extents_off, mr.extents * sizeof(shm::Extent));
+            process_.memory.chunks.release(mr.extents_off, mr.extents * sizeof(shm::Extent));
         }
         mr.extents = 0;
         // A sender that was stopped in the middle of a copy may still write to the pages, which are
@@ -442,7 +443,7 @@ void MemoryMap::remove(std::uint32_t index) {
             held_.erase(held);
         }
     }
-    process_.mr_table.release(index);
+    process_.tables.mrs.release(index);
 }
 
 void MemoryMap::drop(const Stretches& held, bool quiet) {

@@ -51,9 +51,9 @@ Stretch stretch_at(const shm::Arena& arena, const shm::MrShared& mr, std::uint64
 template <typename Copy>
 int in_pieces(Process& process, std::uint64_t length, Copy&& copy) {
     if (length >= CopyTeam::kBytesMin) {
-        process.size_copy_team();
+        process.memory.size_copy_team();
     }
-    return process.copy_team.run(length, copy);
+    return process.memory.copy_team.run(length, copy);
 }
 
 bool by_helper(Process& process, shm::Owner owner, bool write, std::uint64_t va, char* data,
@@ -76,7 +76,7 @@ bool by_helper(Process& process, shm::Owner owner, bool write, std::uint64_t va,
 /// has been truncated.
 bool by_mapping(Process& process, shm::Owner owner, const shm::PeerPiece& piece, bool write,
                 std::uint64_t va, char* data, std::uint64_t length) {
-    const Mappings::Use mapping = process.shared_mappings->use(owner, piece);
+    const Mappings::Use mapping = process.memory.shared_mappings->use(owner, piece);
     if (!mapping) {
         return false;
     }
@@ -197,7 +197,8 @@ bool remote_write_slow(Process& process, const shm::MrShared& mr, std::uint64_t 
         return true;
     }
     if (from_gpu || mr.rest_tier == shm::Tier::kGpu) {
-        return process.gpu.transfer(mr, true, addr, const_cast<void*>(from), from_gpu, length);
+        return process.memory.gpu.transfer(mr, true, addr, const_cast<void*>(from), from_gpu,
+                                           length);
     }
     return transfer(process, mr, true, addr, static_cast<char*>(const_cast<void*>(from)), length);
 }
@@ -205,7 +206,7 @@ bool remote_write_slow(Process& process, const shm::MrShared& mr, std::uint64_t 
 bool remote_read_slow(Process& process, const shm::MrShared& mr, std::uint64_t addr, void* to,
                       std::uint64_t length, bool to_gpu) {
     if (to_gpu || mr.rest_tier == shm::Tier::kGpu) {
-        return process.gpu.transfer(mr, false, addr, to, to_gpu, length);
+        return process.memory.gpu.transfer(mr, false, addr, to, to_gpu, length);
     }
     if (mr.kind == hca::KeyKind::kNull) {
         std::memset(to, 0, length);
@@ -249,7 +250,7 @@ bool remote_atomic_slow(Process& process, const shm::MrShared& mr, std::uint64_t
                         bool compare_swap, std::uint64_t compare_add, std::uint64_t swap,
                         std::uint64_t& original) {
     if (mr.rest_tier == shm::Tier::kGpu) {
-        return process.gpu.atomic(mr, addr, compare_swap, compare_add, swap, original);
+        return process.memory.gpu.atomic(mr, addr, compare_swap, compare_add, swap, original);
     }
     const Stretch stretch = stretch_at(process.self.arena, mr, addr, 8);
     if (stretch.shared != nullptr && stretch.bytes == 8) {
@@ -263,7 +264,7 @@ bool remote_atomic_slow(Process& process, const shm::MrShared& mr, std::uint64_t
     }
     if (const shm::PeerPiece* piece =
             mr.rest_tier == shm::Tier::kMapped ? piece_at(process.self.arena, mr, va) : nullptr) {
-        if (const Mappings::Use mapping = process.shared_mappings->use(mr.owner, *piece)) {
+        if (const Mappings::Use mapping = process.memory.shared_mappings->use(mr.owner, *piece)) {
             void* const word = reinterpret_cast<void*>(mapping->base + (va - piece->base));
             const auto execute = [&] {
                 original = execute_atomic(word, compare_swap, compare_add, swap);

@@ -223,7 +223,7 @@ std::optional<SwappedPages::Part> SwappedPages::share(const Vma& vma, std::uint6
         return std::nullopt;
     }
     const Passage passage(mover_, begin, end, false);
-    const std::uint64_t off = passage ? process_.memory.allocate_pages(end - begin) : 0;
+    const std::uint64_t off = passage ? process_.memory.chunks.allocate_pages(end - begin) : 0;
     if (off == 0) {
         return std::nullopt;
     }
@@ -234,7 +234,7 @@ std::optional<SwappedPages::Part> SwappedPages::share(const Vma& vma, std::uint6
                     .stuck = false,
                     .elsewhere = false};
     if (!move_to_arena(stretch, vma.protection)) {
-        process_.memory.release_pages(off, end - begin);
+        process_.memory.chunks.release_pages(off, end - begin);
         return std::nullopt;
     }
     ++waiting_;
@@ -357,7 +357,7 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
 /// mapped.
 void SwappedPages::retire(const Stretch& stretch) {
     if (!stretch.elsewhere) {
-        process_.memory.release_pages(stretch.off, stretch.bytes);
+        process_.memory.chunks.release_pages(stretch.off, stretch.bytes);
         return;
     }
     orphans_.push_back({stretch.off, stretch.bytes});
@@ -379,7 +379,7 @@ void SwappedPages::collect_orphans() {
             })) {
             return false;
         }
-        process_.memory.release_pages(orphan.off, orphan.bytes);
+        process_.memory.chunks.release_pages(orphan.off, orphan.bytes);
         orphan_bytes_ -= orphan.bytes;
         return true;
     });
