@@ -59,7 +59,7 @@ class Enumeration {
   private:
     void with_experts(Mapping mapping) {
         const std::uint32_t whole =
-            model_.experts == 0 ? 1 : std::gcd(model_.experts, mapping.replicas());
+            model_.experts == 0 ? 1 : std::gcd(model_.experts, mapping.stage_ranks());
         const std::uint32_t share = mapping.batch / mapping.dp();
         for (const std::uint32_t ep : divisors(whole, whole, space_.ep)) {
             mapping.ep = ep;

@@ -87,7 +87,7 @@ TEST_F(SearchTest, FieldsThatAreSetStay) {
     }
 }
 
-TEST_F(SearchTest, ExpertsAreDividedAmongReplicas) {
+TEST_F(SearchTest, ExpertsAreDividedAmongTheRanksOfAStage) {
     model_ = *find_model("deepseek-v3");
     space_.base.gpus = 1024;
     space_.base.batch = 2048;
@@ -95,7 +95,7 @@ TEST_F(SearchTest, ExpertsAreDividedAmongReplicas) {
     bool divided = false;
     for (const Mapping& mapping : candidates(model_, cluster_, space_)) {
         divided |= mapping.ep > 8;
-        EXPECT_EQ(mapping.replicas() % mapping.ep, 0U);
+        EXPECT_EQ(mapping.stage_ranks() % mapping.ep, 0U);
     }
     EXPECT_TRUE(divided);
 }

@@ -75,8 +75,9 @@ std::string table_text(const std::vector<std::string>& header, const Rows& rows)
 std::string summary(const Report& report) {
     const plan::Step& step = report.step;
     std::string text = fmt::format(
-        "step {}   MFU {}   HFU {}   {:.0f} TFLOP/s a GPU   {} tokens/s   bubble {}",
-        seconds_text(step.seconds), share_text(step.mfu), share_text(step.hfu),
+        "step {}, {} to {}   MFU {}   HFU {}   {:.0f} TFLOP/s a GPU   {} tokens/s   bubble {}",
+        seconds_text(step.seconds), seconds_text(report.interval.low),
+        seconds_text(report.interval.high), share_text(step.mfu), share_text(step.hfu),
         step.flops_per_gpu_s / 1e12, grouped(step.tokens_per_s), share_text(step.bubble_share));
     if (report.tokens > 0) {
         const plan::TrainingRun run = plan::run_for(step, report.mapping, report.tokens);
@@ -97,6 +98,7 @@ Rows part_rows(const plan::Step& step) {
     row("matrix products", parts.matmul);
     row("attention", parts.attention);
     row("elementwise", parts.elementwise);
+    row("waiting for hosts", parts.host);
     row("recomputation", parts.recompute);
     for (const plan::Dimension dimension : plan::kDimensions) {
         row(fmt::format("exposed {}", plan::to_string(dimension)),
