@@ -9,8 +9,12 @@ class Fabric:
     """The description of a fabric: Fabric("fat-tree", hosts=128, radix=16), or Fabric(file=DUMP)
     for the dump of one that exists."""
 
-    def __init__(self, topology="single-switch", *, file=None, **keys):
-        self.keys = {"from": str(file)} if file is not None else {"topology": topology}
+    def __init__(self, topology=None, *, file=None, **keys):
+        if file is not None and topology is not None:
+            raise _native.Error(f"topology {topology!r} and file {str(file)!r} both say what the "
+                                "fabric is: leave out one of the two")
+        self.keys = {"from": str(file)} if file is not None else {
+            "topology": topology or "single-switch"}
         self.keys.update(keys)
 
     def __repr__(self):
