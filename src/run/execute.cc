@@ -148,7 +148,7 @@ class Executor {
                 .gbps = totals.gbps,
                 .message_gbps = totals.message_gbps.mean(),
                 .slowest_gbps = totals.message_gbps.min(),
-                .finished_us = static_cast<double>(totals.finished_at) / 1e6};
+                .finished_us = totals.finished_us};
     }
 
     static std::string names_of(const topo::Fabric& fabric,
@@ -252,7 +252,7 @@ PointOutcome simulate_point(const Run& run, const spec::SweepPoint& point, Watch
     const plan::Totals totals = plan::total_of(report.results);
     return {.messages = totals.messages,
             .delivered = totals.delivered,
-            .duration_us = static_cast<double>(totals.finished_at) / 1e6,
+            .duration_us = totals.finished_us,
             .gbps = totals.gbps,
             .message_gbps = totals.message_gbps.mean(),
             .slowest_gbps = totals.message_gbps.min(),
