@@ -19,11 +19,28 @@ namespace {
 /// of each packet.
 constexpr std::uint32_t kReorderPackets = 64;
 
-/// Returns the bits per second of the first host's link.
-double end_rate(const topo::Fabric& fabric) {
-    const topo::Node& hca = fabric.node(fabric.hosts.front().hcas.front());
-    const topo::PortLink& link = hca.ports[1];
-    return 64 * 8 * 1e12 / static_cast<double>(link::ps_per_block(link.generation, link.width));
+/// Returns the bits per second of the hosts' links, which must be the same for all.
+std::expected<double, std::string> end_rate(const topo::Fabric& fabric) {
+    const auto rate_of = [](const topo::PortLink& link) {
+        return 64 * 8 * 1e12 / static_cast<double>(link::ps_per_block(link.generation, link.width));
+    };
+    double rate = 0;
+    for (const topo::Host& host : fabric.hosts) {
+        for (const topo::NodeIndex hca : host.hcas) {
+            const topo::PortLink& link = fabric.node(hca).ports[1];
+            if (link.peer == topo::kNoNode) {
+                continue;
+            }
+            if (rate != 0 && rate != rate_of(link)) {
+                return std::unexpected(
+                    fmt::format("hosts have links of {:.0f} and of {:.0f} Gb/s, so a part of the "
+                                "link is no one rate: write the rate itself, as 10Gb/s",
+                                rate / 1e9, rate_of(link) / 1e9));
+            }
+            rate = rate_of(link);
+        }
+    }
+    return rate;
 }
 
 Result read_pairs(const TrafficWish& wish, const plan::Ends& ends, plan::Traffic& traffic) {
@@ -83,7 +100,11 @@ std::expected<plan::Traffic, std::string> find_hosts(const TrafficWish& wish,
         traffic.group_of = list_groups(fabric);
     }
     if (wish.rate_part != 0) {
-        traffic.rate = wish.rate_part * end_rate(fabric);
+        const auto rate = end_rate(fabric);
+        if (!rate) {
+            return std::unexpected(rate.error());
+        }
+        traffic.rate = wish.rate_part * *rate;
     }
     return traffic;
 }
