@@ -9,6 +9,7 @@
 
 #include "parallel/for_each.h"
 #include "plan/route_loads.h"
+#include "run/options.h"
 #include "run/single.h"
 
 namespace softib::run {
@@ -55,7 +56,7 @@ class Executor {
                 !accepted) {
                 return std::unexpected(accepted.error());
             }
-            auto report = simulate(*chosen, *experiment, run_.place, watch_);
+            auto report = simulate(*chosen, *experiment, place_of(*chosen), watch_);
             if (!report) {
                 return std::unexpected(fmt::format("{}: {}", variant.name, report.error()));
             }
@@ -138,6 +139,15 @@ class Executor {
         Cost cost = cost_of(run_.scenario, experiment);
         cost.seconds *= static_cast<double>(simulations) / run_.place.threads;
         return watch_.accept(cost);
+    }
+    /// Returns the place of a network that is compared: one thread where more would not act.
+    Place place_of(const spec::Scenario& chosen) const {
+        const spec::Serves& threads = find_option("threads")->serves;
+        Place place = run_.place;
+        if (!threads.models.has(chosen.model) || !threads.layers.has(chosen.fabric.link_layer)) {
+            place.threads = 1;
+        }
+        return place;
     }
     static WhatIfCase to_case(const Report& report, std::string lost) {
         const plan::Totals totals = plan::total_of(report.results);
