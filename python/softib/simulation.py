@@ -161,6 +161,11 @@ class Simulation:
         return self.text("notes").splitlines()
 
     @property
+    def basis(self):
+        """What the figures are worth: the model, what it assumes, and what validates it."""
+        return self.text("basis").splitlines()
+
+    @property
     def congestion(self):
         """A sentence for each congested link: which flows fill it, and which wait behind it."""
         return self.text("congestion").splitlines()

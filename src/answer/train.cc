@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "answer/train.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <utility>
 
@@ -28,6 +30,14 @@ plan::SearchRun::Network network_of(const TrainQuestion& question, const plan::J
          .rails_aligned = !question.rails_crossed});
 }
 
+std::string note_of(const plan::StepInterval& interval) {
+    return fmt::format(
+        "the interval: 4 of 5 measured steps of its kind ({}; {} steps) lie in it when the "
+        "planner's "
+        "constants are fitted on the others ('softib plan validate')",
+        interval.kind, interval.steps);
+}
+
 }  // namespace
 
 std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
@@ -50,10 +60,14 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
         return std::unexpected(step.error());
     }
     std::vector<std::string> notes = basis_of(job->model, job->cluster, question.network);
+    const plan::StepInterval interval =
+        plan::interval_of(step->seconds, plan::class_of(job->model, job->mapping, step->seconds));
+    notes.push_back(note_of(interval));
     return TimedStep{.report = {.model = std::move(job->model),
                                 .cluster = std::move(job->cluster),
                                 .mapping = job->mapping,
                                 .step = *std::move(step),
+                                .interval = interval,
                                 .tokens = question.tokens,
                                 .network = question.network,
                                 .notes = std::move(notes)},

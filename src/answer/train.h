@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plan/train/communication.h"
+#include "plan/train/measured.h"
 #include "plan/train/search.h"
 #include "plan/train/step.h"
 #include "spec/train/question.h"
@@ -24,6 +25,7 @@ struct StepReport {
     plan::Cluster cluster = {};
     plan::Mapping mapping = {};
     plan::Step step = {};
+    plan::StepInterval interval = {};     ///< In which 4 of 5 steps of its kind lie.
     double tokens = 0;                    ///< Tokens to train on; 0: the user did not say.
     std::string network = {};             ///< How exchanges were timed: "flow".
     std::vector<std::string> notes = {};  ///< What the answer stands on (plan/train/basis.h).

@@ -26,12 +26,13 @@ Json mapping_json(const plan::Mapping& mapping) {
             {"sequence_parallel", mapping.sequence_parallel},
             {"recompute", plan::to_string(mapping.recompute)},
             {"attention", plan::to_string(mapping.attention)},
-            {"precision", plan::to_string(mapping.precision)},
+            {"precision", plan::to_string(mapping.recipe)},
             {"grad_bytes", mapping.grad_bytes},
             {"tp_overlap", plan::to_string(mapping.tp_overlap)},
             {"overlap_dp", mapping.overlap_dp},
             {"overlap_pp", mapping.overlap_pp},
             {"overlap_ep", mapping.overlap_ep},
+            {"cuda_graphs", mapping.cuda_graphs},
             {"comm_sms", mapping.comm_sms},
             {"uneven", mapping.uneven},
             {"rank_order", mapping.pp_inside ? "tp-cp-pp-dp" : "tp-cp-dp-pp"}};
@@ -42,13 +43,10 @@ Json parts_json(const plan::StepParts& parts) {
     for (const plan::Dimension dimension : plan::kDimensions) {
         exposed[plan::to_string(dimension)] = parts.exposed[static_cast<std::size_t>(dimension)];
     }
-    return {{"matmul", parts.matmul},
-            {"attention", parts.attention},
-            {"elementwise", parts.elementwise},
-            {"recompute", parts.recompute},
-            {"exposed", exposed},
-            {"bubble", parts.bubble},
-            {"optimizer", parts.optimizer}};
+    return {{"matmul", parts.matmul},           {"attention", parts.attention},
+            {"elementwise", parts.elementwise}, {"host", parts.host},
+            {"recompute", parts.recompute},     {"exposed", exposed},
+            {"bubble", parts.bubble},           {"optimizer", parts.optimizer}};
 }
 
 Json bytes_json(const plan::Step& step) {
@@ -96,6 +94,11 @@ std::string to_json(const StepReport& report) {
                  {"network", report.network},
                  {"mapping", mapping_json(report.mapping)},
                  {"step_s", step.seconds},
+                 {"interval",
+                  {{"low_s", report.interval.low},
+                   {"high_s", report.interval.high},
+                   {"kind", report.interval.kind},
+                   {"steps", report.interval.steps}}},
                  {"mfu", step.mfu},
                  {"hfu", step.hfu},
                  {"flops_per_gpu_s", step.flops_per_gpu_s},
@@ -132,6 +135,7 @@ std::string to_json(const SearchReport& report) {
                       {"network", report.network},
                       {"refined", result.refined},
                       {"open", result.open},
+                      {"open_rows", result.open_rows},
                       {"stopped", result.stopped},
                       {"best", best},
                       {"notes", report.notes}});

@@ -5,11 +5,17 @@
     embed.py models OUTPUT FILE...       models of transformers, in this order
     embed.py clusters OUTPUT FILE...     clusters
     embed.py prices OUTPUT FILE          prices
+    embed.py rates OUTPUT FILE...        rates of kernels
+    embed.py steps OUTPUT FILE...        training steps that were measured
+    embed.py errors OUTPUT FILE          what the planner misses of each by leave-one-out
+    embed.py validation OUTPUT FILE...   published numbers, as the function named as the first file
 
 Keys of models are the fields of plan::Model, those of clusters stand in CLUSTER_KEYS. spec/ reads
-the same files, and its tests say that both read the same."""
+the same files, and its tests say that both read the same. Published numbers are for
+docs/validation.md alone."""
 import json
 import pathlib
+import string
 import sys
 import tomllib
 
@@ -88,10 +94,118 @@ def prices(tables):
             "}  // namespace softib::plan"]
 
 
+RECIPES = {"bf16": "kBf16", "fp16": "kFp16", "fp8": "kFp8", "fp8-block": "kFp8Block",
+           "mxfp8": "kMxfp8", "nvfp4": "kNvfp4"}
+
+
+def rates_of(table):
+    lines = ["    {", "        Rates& rates = all.emplace_back();"]
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += [f"        rates.{key}[static_cast<std::size_t>(Recipe::{RECIPES[name]})] = "
+                      f"{literal(each)};" for name, each in value.items()]
+        else:
+            lines.append(f"        rates.{key} = {literal(value)};")
+    return lines + ["    }"]
+
+
+def rates(tables):
+    return ['#include "plan/cluster/rates.h"', "", "#include <vector>", "",
+            "namespace softib::plan {", "", "std::span<const Rates> rates_presets() {",
+            "    static const std::vector<Rates> presets = [] {", "    std::vector<Rates> all;",
+            *(line for table in tables for line in rates_of(table)),
+            "    return all;", "    }();", "    return presets;", "}", "",
+            "}  // namespace softib::plan"]
+
+
+TEXT_FIELDS = ("id", "what", "source", "model", "cluster", "known_miss")
+MEASURES = ("seconds", "tokens_per_gpu_s", "teraflops", "days")
+ENUMS = {"precision": ("recipe", lambda name: f"Recipe::{RECIPES[name]}"),
+         "recompute": ("recompute", lambda name: f"Recompute::k{name.capitalize()}"),
+         "attention": ("attention", lambda name: f"AttentionKernel::k{name.capitalize()}"),
+         "tp_overlap": ("tp_overlap", lambda name: f"TensorOverlap::k{name.capitalize()}")}
+
+
+def step(table, above):
+    lines = ["    {", "        MeasuredStep& step = all.emplace_back();"]
+    for key, value in (above | table).items():
+        if key in TEXT_FIELDS:
+            lines.append(f"        step.{key} = {literal(value)};")
+        elif key in MEASURES:
+            lines.append(f"        step.measure = Measure::k{key.title().replace('_', '')};")
+            lines.append(f"        step.value = {literal(value)};")
+        elif key in ENUMS:
+            field, write = ENUMS[key]
+            lines.append(f"        step.mapping.{field} = {write(value)};")
+            if key == "recompute":
+                lines.append("        step.recompute_given = true;")
+        else:
+            lines.append(f"        step.mapping.{key} = {literal(value)};")
+    return lines + ["    }"]
+
+
+def steps(tables):
+    rows = [line for table in tables for row in table["step"]
+            for line in step(row, {key: value for key, value in table.items() if key != "step"})]
+    return ['#include "plan/train/measured.h"', "", "#include <vector>", "",
+            "namespace softib::plan {", "", "std::span<const MeasuredStep> measured_steps() {",
+            "    static const std::vector<MeasuredStep> steps = [] {",
+            "    std::vector<MeasuredStep> all;", *rows,
+            "    return all;", "    }();", "    return steps;", "}", "",
+            "}  // namespace softib::plan"]
+
+
+def errors(tables):
+    rows = ["        {%s, {.experts = %s, .operand_bytes = %s, .short_step = %s}, %s}," % (
+        literal(name), literal(row["experts"]), literal(row["operand_bytes"]),
+        literal(row["short_step"]), literal(row["leave_one_out"]))
+            for table in tables for name, row in table.items()]
+    return ['#include "plan/train/measured.h"', "", "namespace softib::plan {", "",
+            "std::span<const KnownError> known_errors() {",
+            "    static constexpr KnownError kErrors[] = {", *rows, "    };",
+            "    return kErrors;", "}", "", "}  // namespace softib::plan"]
+
+
+# Fields of plan::ValidationRow, in their order. Other keys of a row are for texts in braces.
+VALIDATION_FIELDS = ["id", "claim", "parameters", "expected", "tolerance", "tolerance_up", "unit",
+                     "source", "ours", "fitted", "known_miss", "note"]
+
+
+def validation_row(values):
+    """Returns a row as C++; `ours` and a text of `expected` are C++ already."""
+    plain = {key: literal(value) if isinstance(value, bool) else value
+             for key, value in values.items()}
+    used = set(VALIDATION_FIELDS)
+    fields = []
+    for key in filter(values.__contains__, VALIDATION_FIELDS):
+        value = values[key]
+        if isinstance(value, str) and key != "note":
+            used |= {name for _, name, _, _ in string.Formatter().parse(value)}
+            value = value.format_map(plain)
+        is_code = key == "ours" or (key == "expected" and isinstance(value, str))
+        text = value if is_code else literal(value)
+        fields.append(f".{key} = [] {{ return {text}; }}" if key == "ours" else f".{key} = {text}")
+    if not used.issuperset(values):
+        sys.exit(f"{values['id']}: {set(values) - used} is no field, and no text has it in braces")
+    return "        {" + ", ".join(fields) + "},"
+
+
+def validation(tables, files):
+    path = pathlib.Path(files[0])
+    rows = [validation_row({key: value for key, value in group.items() if key != "rows"} | row)
+            for table in tables for group in table["group"] for row in group.get("rows", [{}])]
+    return [f'#include "plan/{path.parent.name}/validation_numbers.h"',
+            '#include "plan/validation.h"', "", "namespace softib::plan {", "",
+            f"std::vector<ValidationRow> {path.stem}() {{", "    return {", *rows, "    };", "}",
+            "", "}  // namespace softib::plan"]
+
+
 def main():
     kind, output, *files = sys.argv[1:]
     tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
-    lines = {"models": models, "clusters": clusters, "prices": prices}[kind](tables)
+    lines = (validation(tables, files) if kind == "validation" else
+             {"models": models, "clusters": clusters, "prices": prices, "rates": rates,
+              "steps": steps, "errors": errors}[kind](tables))
     text = "\n".join(["// Written by src/plan/embed.py.", *lines, ""])
     pathlib.Path(output).write_text(text)
 

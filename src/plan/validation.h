@@ -2,8 +2,9 @@
 #pragma once
 
 // Published numbers beside those that the planner computes, as rows that unit tests check and
-// docs/validation.md shows. A row names its source. A row that the planner misses stays in the
-// list, with the reason in `note`.
+// docs/validation.md shows. The rows are files of TOML (collective/fabric_rows.toml), from which
+// embed.py makes the functions below. A row names its source. A row that the planner misses stays
+// in the list, with the reason in `note`.
 
 #include <cmath>
 #include <functional>

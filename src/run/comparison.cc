@@ -10,6 +10,7 @@
 
 #include "answer/json_text.h"
 #include "plan/units.h"
+#include "run/basis.h"
 #include "run/csv.h"
 #include "spec/scenario/serves.h"
 
@@ -154,6 +155,27 @@ std::string to_csv(const Comparison& comparison) {
     return text;
 }
 
+std::vector<std::string> basis_of(const Comparison& comparison) {
+    std::vector<std::vector<std::string>> each;
+    for (const Compared& variant : comparison.variants) {
+        each.push_back(variant.report.basis);
+    }
+    std::vector<std::string> all = basis_of_all(each);
+    for (std::string& sentence : all) {
+        std::string names;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < each.size(); ++i) {
+            if (std::ranges::find(each[i], sentence) != each[i].end()) {
+                names += (count++ == 0 ? "" : ", ") + comparison.variants[i].name;
+            }
+        }
+        if (count < each.size()) {
+            sentence = names + ": " + sentence;
+        }
+    }
+    return all;
+}
+
 std::string to_json(const Comparison& comparison) {
     Json variants = Json::array();
     for (const Compared& each : comparison.variants) {
@@ -163,7 +185,8 @@ std::string to_json(const Comparison& comparison) {
     }
     return answer::json_text({{"kind", spec::to_string(spec::RunKind::kCompare)},
                               {"title", comparison.title},
-                              {"variants", std::move(variants)}});
+                              {"variants", std::move(variants)},
+                              {"basis", basis_of(comparison)}});
 }
 
 }  // namespace softib::run

@@ -35,6 +35,10 @@ ComparedFigures figures_of(const Report& report);
 /// name of a figure and its value on each network.
 std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparison);
 
+/// Returns what the figures are worth: a sentence that not all networks have begins with the names
+/// of those that have it.
+std::vector<std::string> basis_of(const Comparison& comparison);
+
 std::string to_json(const Comparison& comparison);
 /// Returns comma-separated values, a line of figures for each network. A figure that the model does
 /// not know is empty.

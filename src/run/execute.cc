@@ -9,6 +9,7 @@
 
 #include "parallel/for_each.h"
 #include "plan/route_loads.h"
+#include "run/basis.h"
 #include "run/options.h"
 #include "run/single.h"
 
@@ -96,6 +97,12 @@ class Executor {
                                                          ? "nothing"
                                                          : names_of(experiment->fabric, failures)));
         }
+        whatif.basis = basis_of(whole, *experiment);
+        whatif.basis.emplace_back(
+            "after a loss new routes are there at once, and the ranking is by routes alone, a flow "
+            "having an equal part of the busiest link on its way; no published measurement "
+            "validates "
+            "losses");
         experiment->options.failures.clear();
         return rank(*experiment, std::move(whatif));
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "answer/json_text.h"
+#include "run/basis.h"
 #include "run/csv.h"
 #include "spec/scenario/serves.h"
 
@@ -15,7 +16,30 @@ namespace softib::run {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Returns the list "basis" of a report; an empty one if the report has none.
+std::vector<std::string> basis_in(std::string_view report) {
+    const std::size_t name = report.find("\"basis\"");
+    const std::size_t begin = report.find('[', std::min(name, report.size()));
+    const std::size_t end = report.find(']', std::min(begin, report.size()));
+    if (end == report.npos) {
+        return {};
+    }
+    const Json list = Json::parse(report.substr(begin, end + 1 - begin), nullptr, false);
+    return list.is_array() ? list.get<std::vector<std::string>>() : std::vector<std::string>();
+}
+
 }  // namespace
+
+std::vector<std::string> basis_of(const SweepReport& report) {
+    std::vector<std::vector<std::string>> each;
+    for (const PointRow& row : report.rows) {
+        if (row.outcome) {
+            each.push_back(basis_in(row.outcome->report));
+        }
+    }
+    return basis_of_all(each);
+}
 
 std::string to_json(const SweepReport& report) {
     Json all = Json::array();
@@ -32,8 +56,9 @@ std::string to_json(const SweepReport& report) {
         }
         all.push_back(std::move(one));
     }
-    return answer::json_text(
-        {{"kind", spec::to_string(spec::RunKind::kSweep)}, {"points", std::move(all)}});
+    return answer::json_text({{"kind", spec::to_string(spec::RunKind::kSweep)},
+                              {"points", std::move(all)},
+                              {"basis", basis_of(report)}});
 }
 
 std::string to_csv(const SweepReport& report) {

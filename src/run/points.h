@@ -60,6 +60,9 @@ struct SweepReport {
     bool stopped = false;  ///< Whether the user stopped it before its end.
 };
 
+/// Returns what the figures of all points are worth, each sentence once.
+std::vector<std::string> basis_of(const SweepReport& report);
+
 std::string to_json(const SweepReport& report);
 std::string to_csv(const SweepReport& report);
 

@@ -31,6 +31,7 @@ struct Report {
     bool stopped = false;  ///< Whether the user stopped the run before its end.
     double cpu_seconds = 0;
     std::vector<std::string> notes = {};
+    std::vector<std::string> basis = {};  ///< What the figures are worth, see basis.h.
     plan::Results results = {};
     // For a table of messages; empty if nobody wanted one.
     std::vector<plan::MessageRecord> messages = {};

@@ -131,6 +131,7 @@ std::string to_json(const Report& report) {
                               {"busiest_links", std::move(links)},
                               {"congestion", std::move(trees)},
                               {"notes", report.notes},
+                              {"basis", report.basis},
                               {"packets", report.has_packets() ? to_json(stats) : Json(nullptr)},
                               {"events", stats.events},
                               {"cpu_seconds", report.cpu_seconds},

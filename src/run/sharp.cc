@@ -7,6 +7,7 @@
 #include "answer/json_text.h"
 #include "net/sim/simulation.h"
 #include "plan/units.h"
+#include "run/basis.h"
 #include "run/single.h"
 
 namespace softib::run {
@@ -50,7 +51,8 @@ std::expected<SharpReport, std::string> simulate_sharp(const Run& run,
                      .seed = run.scenario.seed,
                      .hosts = experiment.fabric.hosts.size(),
                      .switches = experiment.fabric.count(topo::NodeKind::kSwitch),
-                     .notes = routes->notes};
+                     .notes = routes->notes,
+                     .basis = basis_of(experiment, task)};
     net::PlantConfig plant = experiment.options.plant;
     plant.data_vls = routes->data_vls;
     const auto outcome = net::simulate_sharp(std::move(routes->routed), plant, task);

@@ -11,6 +11,7 @@
 #include "core/topo/subnets.h"
 #include "plan/results.h"
 #include "plan/units.h"
+#include "run/basis.h"
 #include "run/parts.h"
 #include "spec/scenario/model.h"
 
@@ -92,6 +93,7 @@ Report report_of(const spec::Scenario& scenario, const spec::Experiment& experim
         .stopped = ran.stopped,
         .cpu_seconds = ran.cpu_seconds,
         .notes = model.notes(),
+        .basis = basis_of(scenario, experiment),
         .results = {}};
     report.results = plan::summarise(player, experiment.fabric, plan::Ends(experiment.fabric),
                                      {.adaptive = report.adaptive});

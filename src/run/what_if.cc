@@ -51,7 +51,8 @@ std::string to_json(const WhatIfReport& whatif) {
                               {"mean_share_before", ranking.before.mean_share},
                               {"worst_cables", to_json(ranking.cables, whatif.cable_names)},
                               {"worst_switches", to_json(ranking.switches, whatif.switch_names)},
-                              {"worst_routers", to_json(ranking.routers, whatif.router_names)}});
+                              {"worst_routers", to_json(ranking.routers, whatif.router_names)},
+                              {"basis", whatif.basis}});
 }
 
 std::string to_csv(const WhatIfReport& whatif) {

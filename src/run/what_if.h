@@ -28,7 +28,8 @@ struct WhatIfCase {
 
 struct WhatIfReport {
     std::string title = {};
-    std::vector<WhatIfCase> cases = {};  ///< The first is the fabric that has lost nothing.
+    std::vector<WhatIfCase> cases = {};   ///< The first is the fabric that has lost nothing.
+    std::vector<std::string> basis = {};  ///< What the figures are worth, see basis.h.
     plan::Ranking ranking = {};
     std::vector<std::string> cable_names = {};   ///< In the order of ranking.cables.
     std::vector<std::string> switch_names = {};  ///< In the order of ranking.switches.

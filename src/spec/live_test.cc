@@ -146,7 +146,7 @@ TEST(EveryFlagOfADrawing, IsAboutWhatIsDrawn) {
     for (const auto& [key, value] : kSamples) {
         if (!value.empty()) {
             const auto checked = check_drawn(describe({{key, value}}), {});
-            drawn += checked ? 1 : 0;
+            drawn += checked ? 1U : 0U;
             EXPECT_TRUE(checked || checked.error().find(flag_name(key) + " ") == 0) << key;
         }
     }

@@ -40,7 +40,8 @@ class Install(CliCase):
         for file in ("bash-completion/completions/softib", "fish/vendor_completions.d/softib.fish",
                      "zsh/site-functions/_softib", "zsh/vendor-completions/_softib",
                      "softib/clusters/hgx-h200.toml", "softib/models/llama3.1-8b.toml",
-                     "softib/prices/prices.toml"):
+                     "softib/prices/prices.toml",
+                     "softib/validation/training_numbers.toml"):
             self.assertTrue((prefix / "share" / file).is_file(), file)
 
     def test_below_a_prefix(self):

@@ -144,6 +144,25 @@ class PlanOptions(CliCase):
                               self.refused("plan", "collective", *self.words(TWO_LEAVES),
                                            *words, status=2))
 
+    def test_the_model_of_a_kv_cache_acts_between_domains_alone(self):
+        inside = ("plan", "compare", "kv-cache", "--cluster", "nvl72-xdr:1", "--model", "packet")
+        self.assertIn("--model changes nothing here: it needs nodes of two NVLink domains",
+                      self.refused(*inside, status=2))
+
+    def test_collnet_acts_where_nccl_considers_it(self):
+        gather = ("plan", "collective", "--op", "all-gather", "--sizes", "1M", "--collnet")
+        self.ok(*gather, "--cluster", "hgx-h200:2")
+        self.assertIn("--collnet changes nothing here: it needs an operation that NCCL leaves to "
+                      "switches",
+                      self.refused(*gather, "--cluster", "nvl72-xdr:2", status=2))
+
+    def test_an_algorithm_that_nccl_would_not_take_has_a_note(self):
+        said = self.json("plan", "collective", "--cluster", "hgx-h200:2", "--op", "all-gather",
+                         "--sizes", "1M", "--algorithms", "ring,pat")
+        self.assertEqual(len(said["rows"]), 2)
+        self.assertEqual(said["notes"], ["NCCL itself would not take pat for all-gather on these "
+                                         "GPUs: the time is what it would have"])
+
     def test_every_report_says_what_it_is_worth(self):
         ring = ("plan", "collective", "--cluster", "hgx-b200:4", "--sizes", "1G")
         page = pathlib.Path(self.scratch, "page.html")
@@ -155,6 +174,15 @@ class PlanOptions(CliCase):
         self.assertEqual(self.json(*ring, "--op", "all-gather", "--algorithms", "recursive")
                          ["evidence"],
                          ["all-gather by recursive: no published measurement validates it"])
+        for text in (self.ok("plan", "show", "hgx-h200:2"),
+                     " ".join(self.json("plan", "show", "hgx-h200:2")["basis"])):
+            self.assertIn("nearest rows of docs/validation.md: T1, T2", text)
+            self.assertIn("no published figure validates what a network costs", text)
+        for nodes, row in ((18, "model of NVLink: "), (36, "model flow: ")):
+            said = self.json("plan", "compare", "kv-cache", "--cluster", "nvl72-xdr", "--nodes",
+                             str(nodes))["notes"]
+            self.assertTrue(any(note.startswith(row) for note in said), said)
+            self.assertTrue(any("validat" in note for note in said), said)
         said = self.json("plan", "compare", "topology", *SMALL)["notes"]
         self.assertTrue(any("nearest rows of docs/validation.md" in note for note in said))
         self.assertTrue(any("no published measurement validates it" in note for note in said))

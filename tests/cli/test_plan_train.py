@@ -108,17 +108,21 @@ class PlanTrain(CliCase):
         model.write_text('base = "deepseek-v3"\nlayers = 14\nexperts = 16\n')
         smaller = pathlib.Path(self.dir, "smaller.toml")
         smaller.write_text('base = "deepseek-v3"\nlayers = 12\nexperts = 16\n')
-        for path in (cluster, model, smaller):
+        rates = pathlib.Path(self.dir, "rates.toml")
+        rates.write_text('base = "hopper"\nmemory = 0.5\n')
+        for path in (cluster, model, smaller, rates):
             self.made.append(path)
         file = pathlib.Path(self.dir, "written")
         # Values of operands that are not listed by name, and what an option needs to act.
         values = {"model": str(smaller), "cluster": "hgx-b200:8", "gpus": "32", "batch": "128",
                   "sequence": "2048", "comm-sms": "20", "seed": "5", "zero": "0", "tokens": "1T",
                   "trace": str(file), "html": str(file), "export": f"csv={file}",
-                  "export-layers": "2", "top": "3", "interleave": "7", "threads": "1"}
+                  "export-layers": "2", "top": "3", "interleave": "7", "threads": "1",
+                  "rates": str(rates)}
         needed = {"uneven": ("--pp", "4"), "placement": ("--no-overlap-dp",),
                   "seed": ("--placement", "random", "--no-overlap-dp", "--gpus", "256",
-                           "--tp", "8"),
+                           "--tp", "8", "--ep", "16"),
+                  "cuda-graphs": ("--precision", "fp8"),
                   "rails-crossed": ("--no-overlap-dp",), "network": ("--no-overlap-dp",),
                   "recompute": ("--attention", "unfused"),
                   "export-layers": ("--export", f"csv={file}"),

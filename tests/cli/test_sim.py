@@ -57,6 +57,27 @@ class Sim(CliCase):
         self.assertRegex(text, r"COMPLETION +MIN +MEDIAN")
         self.assertNotIn("\x1b", text)
 
+    def test_every_report_says_what_it_is_worth(self):
+        scenario = pathlib.Path(self.scratch, "base.toml")
+        scenario.write_text('[fabric]\nhosts = 4\n[[traffic]]\npattern = "shift"\nsize = "9kB"\n')
+        sweep = pathlib.Path(self.scratch, "sweep.toml")
+        sweep.write_text('base = "base.toml"\n[vary]\nsize = ["9kB", "10kB"]\n')
+        shift, reduced = ("sim", str(scenario)), ("sim", "--traffic", "sharp-allreduce")
+        page = pathlib.Path(self.scratch, "page.html")
+        for words, pages in ((shift, True), ((*shift, "--model", "flow"), True),
+                             ((*shift, "--compare", "ib,roce"), True), ((*shift, "whatif"), True),
+                             (("sim", "--sweep", str(sweep)), False), (reduced, False)):
+            said = [self.ok(*words), " ".join(self.json(*words)["basis"])]
+            if pages:
+                self.ok(*words, "--html", str(page))
+                said.append(page.read_text())
+            for text in said:
+                with self.subTest(words=words, text=text):
+                    self.assertRegex(text, "model (packet|flow): ")
+                    self.assertIn("assumed: 200 ns in a switch, 25 ns in a cable", text)
+                    self.assertIn("docs/validation.md", text)
+                    self.assertRegex(text, "no published measurement validates|not validated")
+
     def test_json_says_all_of_it(self):
         said = self.json("sim", *TREE, "--traffic", "incast,target=h3,sources=8", "--size", "1MB")
         self.assertEqual(said["fabric"]["engine"], "ftree")

@@ -73,7 +73,9 @@ class Sweep(CliCase):
 
     def test_the_example_runs(self):
         text = self.ok("sim", "--sweep", str(EXAMPLES / "adaptive.toml"), cwd=self.folder)
-        self.assertEqual(len(text.splitlines()), 1 + 24)
+        table, worth = text.split("\n\n")
+        self.assertEqual(len(table.splitlines()), 1 + 24)
+        self.assertEqual(worth.count("model packet"), 1)
         self.assertRegex(text, r"hosts +adaptive +size +seed +DELIVERED")
 
     def test_flags_and_the_flow_model_are_for_all_points(self):

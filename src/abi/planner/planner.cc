@@ -19,6 +19,7 @@
 #include "plan/ends.h"
 #include "plan/player.h"
 #include "plan/results.h"
+#include "run/basis.h"
 #include "run/execute.h"
 #include "run/make.h"
 #include "spec/scenario/model.h"
@@ -169,6 +170,10 @@ std::string list_notes(const softib_simulation& of) {
     return fmt::format("{}", fmt::join(of.model->notes(), "\n"));
 }
 
+std::string list_basis(const softib_simulation& of) {
+    return fmt::format("{}", fmt::join(run::basis_of(of.scenario, of.experiment), "\n"));
+}
+
 std::string list_congestion(const softib_simulation& of) {
     const plan::Results results =
         plan::summarise(*of.player, of.experiment.fabric, plan::Ends(of.experiment.fabric),
@@ -190,6 +195,7 @@ constexpr Text kTexts[] = {
     {"ends", list_ends},
     {"links", list_links},
     {"notes", list_notes},
+    {"basis", list_basis},
     {"congestion", list_congestion},
 };
 

@@ -162,3 +162,11 @@ TEST(PlannerAbi, TextsNameEndsAndLinks) {
     EXPECT_EQ(std::ranges::count(links, '\n'), softib_rows(of.get(), "links"));
     EXPECT_STREQ(softib_text(of.get(), "notes"), "");
 }
+
+TEST(PlannerAbi, ASimulationSaysWhatItsFiguresAreWorth) {
+    const Simulation of = open_or_fail(kScenario);
+    const std::string basis = softib_text(of.get(), "basis");
+    EXPECT_TRUE(basis.starts_with("model packet: ")) << basis;
+    EXPECT_TRUE(basis.contains("\nassumed: ")) << basis;
+    EXPECT_TRUE(basis.contains("docs/validation.md")) << basis;
+}

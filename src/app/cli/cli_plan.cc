@@ -145,8 +145,11 @@ Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
 Command add_validate(CLI::App& plan, PlanValidateOptions& options) {
     CLI::App* const sub =
         plan.add_subcommand("validate", "Compare the planner with published measurements");
-    sub->add_flag("--markdown", options.markdown, "as a page of documentation");
     add_json(*sub, options.json);
+    sub->add_flag("--markdown", options.markdown, "as a page of documentation")->excludes("--json");
+    sub->add_flag("--errors", options.errors,
+                  "the errors of measured steps alone, each without itself, as the planner keeps "
+                  "them (TOML)");
     return {sub, [&options] { return cmd_plan_validate(options); }};
 }
 

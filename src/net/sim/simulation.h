@@ -66,6 +66,8 @@ struct SimulationOptions {
     TimePs repair_ps = 100'000'000;  ///< Time from a failure to new routes; kNever: none.
 };
 
+/// Returns the time from the first bit in to the first bit out of a switch.
+TimePs switch_time(const SimulationOptions& options, topo::Generation generation);
 /// Returns whether switches choose among ports.
 bool switches_choose(const SimulationOptions& options);
 /// Returns whether the routes decide which service levels and lanes packets take.

@@ -9,6 +9,7 @@
 #include "core/routing/engine.h"
 #include "core/topo/subnets.h"
 #include "net/engine/routers.h"
+#include "net/plant/latency.h"
 #include "net/sim/fabric.h"
 #include "net/sim/simulation.h"
 
@@ -78,6 +79,10 @@ std::expected<void, topo::Error> check_lanes(const SimulationOptions& options) {
 
 bool routes_need_lanes(const routing::Tables& tables) {
     return !tables.sls.uniform() || !tables.sl_to_vl.empty();
+}
+
+TimePs switch_time(const SimulationOptions& options, topo::Generation generation) {
+    return options.plant.switch_ps != 0 ? options.plant.switch_ps : switch_latency(generation);
 }
 
 std::expected<void, topo::Error> check_options(const SimulationOptions& options) {

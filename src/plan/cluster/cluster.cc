@@ -12,9 +12,6 @@ namespace softib::plan {
 
 namespace {
 
-constexpr std::array<const char*, kPrecisions.size()> kPrecisionNames{"fp32", "tf32", "fp16",
-                                                                      "bf16", "fp8",  "fp4"};
-
 /// Bytes around the payload of an InfiniBand packet in the middle of an RDMA WRITE.
 constexpr double kInfiniBandHeaders = 8 + 12 + 4 + 2;  // LRH, BTH, ICRC, VCRC
 /// Bytes around the payload of a RoCE packet: Ethernet, IPv4, UDP, BTH, ICRC, FCS; preamble and the
@@ -22,34 +19,6 @@ constexpr double kInfiniBandHeaders = 8 + 12 + 4 + 2;  // LRH, BTH, ICRC, VCRC
 constexpr double kRoceHeaders = 14 + 20 + 8 + 12 + 4 + 4 + 8 + 12;
 
 }  // namespace
-
-const char* to_string(Precision precision) {
-    return kPrecisionNames[static_cast<std::size_t>(precision)];
-}
-
-std::optional<Precision> parse_precision(std::string_view text) {
-    const auto found = std::ranges::find(kPrecisionNames, text);
-    if (found == kPrecisionNames.end()) {
-        return std::nullopt;
-    }
-    return kPrecisions[static_cast<std::size_t>(found - kPrecisionNames.begin())];
-}
-
-double bytes_of(Precision precision) {
-    switch (precision) {
-        case Precision::kFp32:
-        case Precision::kTf32:
-            return 4;
-        case Precision::kFp16:
-        case Precision::kBf16:
-            return 2;
-        case Precision::kFp8:
-            return 1;
-        case Precision::kFp4:
-            break;
-    }
-    return 0.5;
-}
 
 const char* to_string(LinkLayer layer) {
     return layer == LinkLayer::kInfiniBand ? "InfiniBand" : "RoCE";

@@ -18,17 +18,10 @@
 
 #include "core/topo/graph.h"
 #include "core/topo/spec.h"
+#include "plan/cluster/rates.h"
+#include "plan/cluster/recipe.h"
 
 namespace softib::plan {
-
-/// The types that matrix units multiply.
-enum class Precision : std::uint8_t { kFp32, kTf32, kFp16, kBf16, kFp8, kFp4 };
-inline constexpr std::array kPrecisions{Precision::kFp32, Precision::kTf32, Precision::kFp16,
-                                        Precision::kBf16, Precision::kFp8,  Precision::kFp4};
-const char* to_string(Precision precision);
-std::optional<Precision> parse_precision(std::string_view text);
-/// Returns the bytes of one number; FP4 takes half a byte.
-double bytes_of(Precision precision);
 
 struct Gpu {
     std::string name = {};
@@ -39,6 +32,7 @@ struct Gpu {
     std::uint32_t sms = 0;                 ///< Streaming multiprocessors.
     std::uint32_t compute_capability = 0;  ///< 80, 90, 100: NCCL's tuning goes by it.
     double power_w = 0;                    ///< Maximum power of the module.
+    Rates rates = {};                      ///< What its kernels reach.
 
     double peak(Precision precision) const {
         return peak_flops[static_cast<std::size_t>(precision)];

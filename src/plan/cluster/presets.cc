@@ -66,6 +66,22 @@ std::vector<Gpu> make_gpus() {
          .sms = 152,
          .compute_capability = 100,
          .power_w = 1200},
+        {.name = "B300",
+         .peak_flops = {75 * kTera, 1125 * kTera, 2250 * kTera, 2250 * kTera, 4500 * kTera,
+                        13500 * kTera},
+         .memory_bytes = 275040 * kMebi,
+         .memory_bytes_per_s = 7700 * kGiga,
+         .sms = 148,
+         .compute_capability = 103,
+         .power_w = 1100},
+        {.name = "GB300",
+         .peak_flops = {80 * kTera, 1250 * kTera, 2500 * kTera, 2500 * kTera, 5000 * kTera,
+                        15000 * kTera},
+         .memory_bytes = 284208 * kMebi,
+         .memory_bytes_per_s = 8000 * kGiga,
+         .sms = 152,
+         .compute_capability = 103,
+         .power_w = 1400},
     };
 }
 
@@ -86,7 +102,9 @@ constexpr Family kFamilies[] = {
     {"superpod-h100", "SU", 32, 64},  {"superpod-a100", "SU", 20, 28},
     {"meta-ib-24k", "node", 1, 3072}, {"meta-roce-24k", "pod", 192 * 2, 8},
     {"ebay-h100", "node", 1, 256},    {"h800-2048", "node", 1, 256},
-    {"hgx-h200", "node", 1, 512},     {"hgx-b200", "node", 1, 512},
+    {"hgx-h100", "node", 1, 512},     {"hgx-h200", "node", 1, 512},
+    {"hgx-b300", "node", 1, 512},     {"nvl72-ndr", "rack", 18, 128},
+    {"nvl72-gb300", "rack", 18, 128}, {"hgx-b200", "node", 1, 512},
     {"nvl72-xdr", "rack", 18, 128}};
 
 /// Returns the nodes of a preset of this size. With up to 4 units, the subnet manager's host of a
@@ -100,7 +118,13 @@ std::uint32_t nodes_of(const Preset& preset, std::uint32_t size) {
 }  // namespace
 
 const std::vector<Gpu>& gpus() {
-    static const std::vector<Gpu> all = make_gpus();
+    static const std::vector<Gpu> all = [] {
+        std::vector<Gpu> made = make_gpus();
+        for (Gpu& gpu : made) {
+            gpu.rates = rates_of(gpu.compute_capability);
+        }
+        return made;
+    }();
     return all;
 }
 
@@ -130,10 +154,10 @@ NvLink nvlink_of(const Gpu& gpu) {
     if (gpu.name == "H800") {
         return {8, 200 * kGiga, kHopper, 8, true, true};
     }
-    if (gpu.name == "B200") {
+    if (gpu.name == "B200" || gpu.name == "B300") {
         return {8, 900 * kGiga, kBlackwell, 18, true, true};
     }
-    if (gpu.name == "GB200") {
+    if (gpu.name == "GB200" || gpu.name == "GB300") {
         return {72, 900 * kGiga, kBlackwell, 18, true, true};
     }
     return {8, 450 * kGiga, kHopper, 18, true, true};
@@ -143,9 +167,10 @@ Pcie pcie_of(const Gpu& gpu) {
     constexpr double kGen4 = 26 * kGiga;
     constexpr double kGen5 = 55 * kGiga;
     constexpr double kGen6 = 110 * kGiga;
-    return {.bytes_per_s = gpu.name == "A100"    ? kGen4
-                           : gpu.name == "GB200" ? kGen6
-                                                 : kGen5,
+    return {.bytes_per_s = gpu.name == "A100" ? kGen4
+                           : gpu.name == "GB200" || gpu.name == "B300" || gpu.name == "GB300"
+                               ? kGen6
+                               : kGen5,
             .latency_us = 0.35};
 }
 

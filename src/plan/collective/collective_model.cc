@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/topo/topology.h"
 #include "plan/collective/algorithms.h"
@@ -128,6 +129,24 @@ std::optional<std::string> CollectiveModel::find_refusal(Op op, const AlgorithmR
 nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes,
                                      std::optional<Protocol> protocol) const {
     return nccl_.choose(op, bytes, protocol);
+}
+
+std::optional<std::string> CollectiveModel::find_no_choice(Op op, Algorithm algorithm) const {
+    nccl::Communicator comm = nccl_.comm();
+    comm.collnet = true;
+    if (stack_ == Stack::kHost || row_of(algorithm).tuning == nullptr ||
+        nccl::choose(comm, op, 1, std::array{algorithm})) {
+        return std::nullopt;
+    }
+    return fmt::format(
+        "NCCL itself would not take {} for {} on these GPUs: the time is what it would have",
+        to_string(algorithm), to_string(op));
+}
+
+bool CollectiveModel::considers_collnet(Op op) const {
+    return std::ranges::any_of(algorithm_rows(), [&](const AlgorithmRow& row) {
+        return row.tuning != nullptr && aggregates(row) && !find_no_choice(op, row.algorithm);
+    });
 }
 
 std::expected<Parts, std::string> CollectiveModel::parts_of(Op op, const AlgorithmRow& row,

@@ -104,6 +104,12 @@ class CollectiveModel {
     /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
     /// has no algorithms for.
     nccl::Choice choose(Op op, std::uint64_t bytes, std::optional<Protocol> protocol = {}) const;
+    /// Returns why the time of an algorithm of NCCL's is no time of NCCL: it would not take it for
+    /// this operation on these GPUs, with CollNet or without; std::nullopt if it might.
+    std::optional<std::string> find_no_choice(Op op, Algorithm algorithm) const;
+    /// Returns whether NCCL considers an algorithm in which switches between domains aggregate, if
+    /// it has CollNet. For that a domain may not have too many GPUs.
+    bool considers_collnet(Op op) const;
 
   private:
     CollectiveModel(const Cluster& cluster, const CollectiveOptions& options);

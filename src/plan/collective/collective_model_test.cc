@@ -212,6 +212,14 @@ std::vector<Case> all_cases() {
     for (const char* const whole : {"ebay-h100", "h800-2048:32", "nvl72-xdr:20"}) {
         cases.push_back({whole, *find_preset(whole), false});
     }
+    for (const char* const name : {"hgx-h200:2", "hgx-b200:10"}) {
+        Cluster alone = *find_preset(name);
+        alone.gpus_per_node = 1;
+        alone.nvlink = {.domain_gpus = 1};
+        alone.fabric.spec.hcas_per_host = 1;
+        alone.fabric.spec.shape = topo::Shape::kFatTree;
+        cases.push_back({std::string(name) + ", one GPU a node", alone, false});
+    }
     return cases;
 }
 
@@ -417,6 +425,27 @@ TEST(CollectiveModel, ABroadcastTakesNoLessThanItsBytesThroughTheNics) {
                   8 * gpus_us)
             << to_string(algorithm);
     }
+}
+
+/// NCCL's latencies of a tree: 6.8 at the start, 7 hops inside a node of 0.6, and two messages
+/// between four nodes of 5.
+TEST(CollectiveModel, ABroadcastDownATreeHasTheLatenciesOfItsHops) {
+    const auto model = model_of(nodes_of_eight(4));
+    const double hops = tree_down_depth(4);
+    EXPECT_NEAR(timing_of(*model, Op::kBroadcast, Algorithm::kTree, 8, Protocol::kLl).software_us,
+                6.8 + 7 * 0.6 + hops * 5, 1e-9);
+}
+
+/// PAT is for nodes with one GPU, and trees do not broadcast.
+TEST(CollectiveModel, ATimeThatNcclWouldNotTakeIsNoted) {
+    const auto model = model_of(nodes_of_eight(4));
+    EXPECT_EQ(model->find_no_choice(Op::kAllGather, Algorithm::kPat),
+              "NCCL itself would not take pat for all-gather on these GPUs: the time is what it "
+              "would have");
+    EXPECT_TRUE(model->find_no_choice(Op::kBroadcast, Algorithm::kTree));
+    EXPECT_FALSE(model->find_no_choice(Op::kAllReduce, Algorithm::kTree));
+    EXPECT_FALSE(model->find_no_choice(Op::kAllReduce, Algorithm::kNvls)) << "with CollNet";
+    EXPECT_FALSE(model->find_no_choice(Op::kAllToAll, Algorithm::kDirect));
 }
 
 TEST(CollectiveModel, AMessageStartsNoLaterWithinADomainThanBetweenTwo) {

@@ -183,7 +183,13 @@ Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol prot
     Parts parts{.flow_bytes_per_s = kChannelBytesPerS / 2};
     const double wire = wire_bytes(protocol);
     if (op == Op::kBroadcast) {
-        parts.software_us = nccl::hop_us(protocol) * tree_down_depth(group.layout.domains());
+        // In each domain the data pass all GPUs, as in an all-reduce.
+        const auto p = static_cast<std::size_t>(protocol);
+        const nccl::Latencies& hops = nccl::kTreeTuning.hops;
+        parts.software_us =
+            hops.base[p] +
+            (group.layout.gpus_per_domain() - 1) * (group.comm.nvlink ? hops.nvlink : hops.pci)[p] +
+            nccl::hop_us(protocol) * tree_down_depth(group.layout.domains());
         parts.rounds.push_back(tree_down_flows(group.layout, group.channels,
                                                scaled_bytes(bytes, wire / group.channels)));
         parts.nvlink_us = nvlink_us(group.cluster, static_cast<double>(bytes) * wire);
@@ -197,6 +203,10 @@ Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol prot
         const double limit =
             nccl::tree_limit(group.comm, algorithm, protocol, tree_channels(group, algorithm));
         parts.fabric_us_min = static_cast<double>(bytes) / (limit * 1e3);
+    } else if (protocol == Protocol::kLl) {
+        // A flag beside each word limits kernels more than NICs.
+        const double algbw = nccl::estimate(group.comm, op, algorithm, protocol).algbw;
+        parts.fabric_us_min = static_cast<double>(bytes) / (algbw * 1e3);
     }
     parts.nvlink_us =
         algorithm == Algorithm::kNvlsTree

@@ -29,6 +29,7 @@ struct Variant {
     Cluster cluster;
     std::vector<net::Failure> failures = {};
     std::string note = {};
+    std::uint32_t leaf_ports = 0;  ///< Ports of a leaf switch that is bought; 0: as generated.
 };
 
 /// An operation that is timed on each variant, with its column.
@@ -49,10 +50,24 @@ constexpr std::array kProbes{
 /// The last columns of every table of variants: what a network is made of, costs and consumes.
 constexpr std::array kCounts{"switches", "cables", "M$ from", "M$ to", "kW to"};
 
+/// Returns the fabric of a variant with the leaf switches that are bought, some of whose ports may
+/// be free.
+std::expected<topo::Fabric, topo::Error> fabric_of(const Variant& variant) {
+    auto fabric = topo::generate(variant.cluster.fabric.spec);
+    for (std::size_t i = 0; fabric && i < fabric->nodes.size(); ++i) {
+        topo::Node& node = fabric->nodes[i];
+        if (node.kind == topo::NodeKind::kSwitch && node.level == 0) {
+            node.ports.resize(std::max<std::size_t>(node.ports.size(), variant.leaf_ports + 1));
+        }
+    }
+    return fabric;
+}
+
 /// Returns the values of these columns.
-std::expected<std::vector<double>, std::string> count_fabric(const Cluster& cluster,
+std::expected<std::vector<double>, std::string> count_fabric(const Variant& variant,
                                                              const Prices& prices) {
-    const auto fabric = topo::generate(cluster.fabric.spec);
+    const Cluster& cluster = variant.cluster;
+    const auto fabric = fabric_of(variant);
     if (!fabric) {
         return std::unexpected(fabric.error().message);
     }
@@ -97,7 +112,7 @@ std::expected<std::vector<double>, std::string> probe_variant(const Variant& var
         return std::unexpected(halves.error());
     }
     values.push_back(*halves);
-    const auto counts = count_fabric(variant.cluster, request.prices);
+    const auto counts = count_fabric(variant, request.prices);
     if (!counts) {
         return std::unexpected(counts.error());
     }
@@ -209,8 +224,8 @@ Cluster with_taper(Cluster cluster, std::uint32_t down) {
 
 /// Returns how the fullest leaf switch is cabled: "37 cables down and 19 up at a leaf of 64 ports".
 /// A number of cables is whole, so that few hosts may have more cables up than was asked for.
-std::string leaf_note(const Cluster& cluster) {
-    const auto fabric = topo::generate(cluster.fabric.spec);
+std::string leaf_note(const Variant& variant) {
+    const auto fabric = fabric_of(variant);
     std::size_t down_most = 0;
     std::size_t up_most = 0;
     std::size_t ports = 0;
@@ -237,22 +252,38 @@ std::string leaf_note(const Cluster& cluster) {
                                         up_most, ports);
 }
 
-/// Returns a variant of the request's cluster with this oversubscription.
-Variant tapered(std::string name, const CompareRequest& request, std::uint32_t down) {
-    Variant variant{std::move(name), with_taper(request.cluster, down)};
-    variant.note = leaf_note(variant.cluster);
-    return variant;
+/// Returns variants of the request's cluster with less and less bandwidth above leaf switches, by
+/// the name of their oversubscription.
+std::vector<Variant> tapered(const CompareRequest& request) {
+    std::vector<Variant> variants;
+    for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
+        Variant variant{fmt::format("{}:1", down), with_taper(request.cluster, down)};
+        if (!variants.empty()) {
+            variant.leaf_ports = variants.front().leaf_ports;
+        } else if (const auto full = fabric_of(variant)) {
+            // A leaf with few hosts is generated without free ports. It stays the same switch.
+            const auto leaf = std::ranges::find_if(full->nodes, [](const topo::Node& node) {
+                return node.kind == topo::NodeKind::kSwitch && node.level == 0;
+            });
+            variant.leaf_ports = static_cast<std::uint32_t>(leaf->ports.size()) - 1;
+        }
+        variant.note = leaf_note(variant);
+        for (const Variant& before : variants) {
+            if (before.note == variant.note) {
+                variant.note += ", the same tree as with " + before.name;
+                break;
+            }
+        }
+        variants.push_back(std::move(variant));
+    }
+    return variants;
 }
 
 }  // namespace
 
 Comparison compare_oversubscription(const CompareRequest& request) {
-    std::vector<Variant> variants;
-    for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
-        variants.push_back(tapered(fmt::format("{}:1", down), request, down));
-    }
     Comparison result =
-        compare_variants("Oversubscription of leaves", "down:up", variants, request);
+        compare_variants("Oversubscription of leaves", "down:up", tapered(request), request);
     explain_equal_rows(result, 1, request);
     return result;
 }
@@ -295,10 +326,10 @@ Comparison compare_generation(const CompareRequest& request) {
 
 Comparison compare_link_layer(const CompareRequest& request) {
     std::vector<Variant> variants;
-    for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
-        const std::string taper = down == 1 ? "" : fmt::format(", {}:1", down);
+    for (const Variant& taper : tapered(request)) {
         for (const LinkLayer layer : {LinkLayer::kInfiniBand, LinkLayer::kRoce}) {
-            Variant variant = tapered(to_string(layer) + taper, request, down);
+            Variant variant = taper;
+            variant.name = to_string(layer) + (taper.name == "1:1" ? "" : ", " + taper.name);
             variant.cluster.fabric.link_layer = layer;
             variant.cluster.fabric.adaptive = layer == LinkLayer::kInfiniBand;
             variant.cluster.fabric.sharp &= layer == LinkLayer::kInfiniBand;

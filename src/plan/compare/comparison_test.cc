@@ -51,6 +51,22 @@ TEST(Comparison, OversubscribedTreesNeedFewerOfTheSameSwitches) {
     }
 }
 
+/// 16 NICs at a leaf need 16, 8, 4 and 3 cables up. Three would take three spines; two spines with
+/// two cables each are fewer switches. The switches of racks are bought once, with 32 ports.
+TEST(Comparison, LeavesOfFewHostsStayTheSameSwitches) {
+    CompareRequest request;
+    request.cluster = with_nodes(*find_preset("meta-roce-24k"), 24);
+    request.bytes = 1 << 20;
+    const Comparison table = compare_oversubscription(request);
+    const std::string ports = " up at a leaf of 32 ports";
+    ASSERT_EQ(table.rows.size(), 4U);
+    EXPECT_EQ(table.rows[0].note, "16 cables down and 16" + ports);
+    EXPECT_EQ(table.rows[1].note, "16 cables down and 8" + ports);
+    EXPECT_EQ(table.rows[2].note, "16 cables down and 4" + ports);
+    EXPECT_EQ(table.rows[3].note, "16 cables down and 4" + ports + ", the same tree as with 4:1");
+    EXPECT_EQ(table.rows[3].values, table.rows[2].values);
+}
+
 /// 96 switches of 64 ports at 180 $ a port, 2,048 NICs at 1,500 $, and cables.
 TEST(Comparison, CostsFollowSwitchesNicsAndCables) {
     CompareRequest request;
@@ -202,6 +218,17 @@ TEST(Comparison, AKvCacheCrossesTheFabricOnlyBetweenNvlinkDomains) {
     EXPECT_EQ(one.rows[0].values, two.rows[0].values);
     request.bytes *= 2;
     EXPECT_NEAR(compare_kv_cache(request).rows[0].values[0] / one.rows[0].values[0], 2, 0.01);
+}
+
+TEST(Comparison, TheLastRowOfAKvCacheHasAllRails) {
+    CompareRequest request = small_request();
+    request.cluster.fabric.spec.hcas_per_host = 6;
+    request.bytes = 1ULL << 30;
+    const Comparison table = compare_kv_cache(request);
+    ASSERT_EQ(table.rows.size(), 4U);
+    EXPECT_EQ(table.rows.back().name, "6");
+    EXPECT_NEAR(table.rows[0].values[0] / table.rows[3].values[0], 6, 0.1);
+    EXPECT_TRUE(table.notes.front().starts_with("model flow: ")) << table.notes.front();
 }
 
 TEST(Comparison, WithoutAnyValueThereIsAnErrorAndNoTable) {

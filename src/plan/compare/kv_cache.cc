@@ -8,6 +8,7 @@
 
 #include "core/link/rate.h"
 #include "plan/collective/collective_model.h"
+#include "plan/collective/evidence.h"
 #include "plan/collective/nccl_parts.h"
 #include "plan/compare/comparison.h"
 #include "plan/units.h"
@@ -40,10 +41,12 @@ void add_rails(Comparison& result, const CompareRequest& request) {
         result.rows.push_back({.name = cluster.name, .note = model.error()});
         return;
     }
-    for (std::uint32_t rails = 1; rails <= cluster.nics_per_node(); rails *= 2) {
+    const std::uint32_t all = cluster.nics_per_node();
+    for (std::uint32_t rails = 1; rails <= all;
+         rails = rails < all ? std::min(2 * rails, all) : all + 1) {
         ComparisonRow row{.name = std::to_string(rails)};
         if (request.progress) {
-            request.progress(rails - 1, cluster.nics_per_node(), row.name);
+            request.progress(rails - 1, all, row.name);
         }
         const auto us = (*model)->send_between_nodes(request.bytes, rails);
         if (us) {
@@ -57,6 +60,7 @@ void add_rails(Comparison& result, const CompareRequest& request) {
         }
         result.rows.push_back(std::move(row));
     }
+    result.notes.push_back(assumptions_of(Stack::kHost, request.model).front());
     result.notes.push_back(
         fmt::format("between nodes 0 and {}, with nothing else on the network; nearest rows of "
                     "docs/validation.md: B14, L2 (ib_write_bw between two hosts)",
@@ -73,12 +77,15 @@ Comparison compare_kv_cache(const CompareRequest& request) {
     const std::uint32_t domain = cluster.domain_nodes();
     if (domain > 1) {
         result.rows.push_back(nvlink_row(request));
+        result.notes.emplace_back(
+            "model of NVLink: the rate that NCCL reaches, and its latency; no published "
+            "measurement "
+            "validates it");
     }
     if (domain > 1 && cluster.nodes() <= domain) {
         result.notes.push_back(
             fmt::format("{} within the NVLink domain that has all {} nodes of {}: the transfer "
-                        "takes no NIC; no "
-                        "published measurement validates it",
+                        "takes no NIC",
                         show_size(request.bytes), cluster.nodes(), cluster.name));
         return result;
     }

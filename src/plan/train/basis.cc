@@ -6,45 +6,43 @@
 #include <algorithm>
 #include <iterator>
 
+#include "plan/train/measured.h"
+
 namespace softib::plan {
 
 namespace {
 
-constexpr MeasuredSteps kMeasured[] = {
-    {"A100", false, "M2, M4", "GPT of 1.7 to 1,008 B on 8 to 3,072 A100"},
-    {"H100", false, "M6, M7", "Llama 3.1 405B and GPT-3 175B on 96 to 16,384 H100"},
-    {"H800", true, "M9", "DeepSeek-V3 in FP8 on 2,048 H800"},
-};
-
 std::string validation_of(const Model& model, const Cluster& cluster) {
     const bool experts = model.experts != 0;
-    const std::string what = experts ? "a mixture of experts" : "a dense model";
-    const MeasuredSteps* nearest = &kMeasured[0];
+    const MeasuredStep* nearest = nullptr;
     int most = -1;
-    for (const MeasuredSteps& each : kMeasured) {
-        if (each.gpu == cluster.gpu.name && each.experts == experts) {
-            return fmt::format("validated: {} (rows {} of 'softib plan validate')", each.claim,
-                               each.rows);
-        }
-        // Rows of one GPU tell more than those of one kind of model; the latest GPU is the nearest.
-        const int score = 2 * static_cast<int>(each.gpu == cluster.gpu.name) +
-                          static_cast<int>(each.experts == experts);
+    std::uint32_t alike = 0;
+    for (const MeasuredStep& each : measured_steps()) {
+        const StepCase made = case_of(each);
+        const bool same_gpu = made.cluster.gpu.name == cluster.gpu.name;
+        const bool same_kind = (made.model.experts != 0) == experts;
+        alike += same_gpu && same_kind ? 1 : 0;
+        // Steps on one GPU tell more than those of one kind of model; the latest are the nearest.
+        const int score = 4 * static_cast<int>(same_gpu) + 2 * static_cast<int>(same_kind) +
+                          static_cast<int>(each.model == model.name);
         if (score >= most) {
             most = score;
             nearest = &each;
         }
     }
-    return fmt::format(
-        "not validated: no published step of {} on {} is among the rows of 'softib plan validate'; "
-        "the nearest are {} ({})",
-        what, cluster.gpu.name, nearest->rows, nearest->claim);
+    const std::string row =
+        fmt::format("{} (row {} of 'softib plan validate')", nearest->what, nearest->id);
+    const std::string what = fmt::format(
+        "{} on {}", experts ? "a mixture of experts" : "a dense model", cluster.gpu.name);
+    return alike == 0 ? fmt::format(
+                            "not validated: no measured step of {} is known; the nearest "
+                            "is {}",
+                            what, row)
+           : alike == 1 ? fmt::format("validated: {}, the only measured step of {}", row, what)
+                        : fmt::format("validated: {}, and {} more of {}", row, alike - 1, what);
 }
 
 }  // namespace
-
-std::span<const MeasuredSteps> measured_steps() {
-    return kMeasured;
-}
 
 std::vector<std::string> basis_of(const Model& model, const Cluster& cluster,
                                   const std::string& network) {
@@ -54,9 +52,10 @@ std::vector<std::string> basis_of(const Model& model, const Cluster& cluster,
                             : fmt::format("exchanges timed on the {} model of the fabric, all "
                                           "groups of a dimension at once",
                                           network));
-    sentences.emplace_back(
-        "assumed: kernels reach the parts of the peak that were fitted once for A100, for H100 and "
-        "later, and for FP8; dimensions do not slow each other down; nothing fails");
+    sentences.push_back(
+        fmt::format("assumed: kernels reach the rates '{}' ({}); dimensions do not slow each other "
+                    "down; nothing fails",
+                    cluster.gpu.rates.name, cluster.gpu.rates.source));
     std::ranges::copy(notes_of(cluster), std::back_inserter(sentences));
     sentences.push_back(validation_of(model, cluster));
     return sentences;

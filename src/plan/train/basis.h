@@ -4,9 +4,7 @@
 // What an answer about training stands on: how it was computed, what was assumed, and the published
 // measurements that are nearest to it.
 
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "plan/cluster/cluster.h"
@@ -14,15 +12,6 @@
 #include "plan/train/model.h"
 
 namespace softib::plan {
-
-/// Rows of `softib plan validate` with published steps on one GPU.
-struct MeasuredSteps {
-    std::string_view gpu;
-    bool experts;            ///< Whether the model is a mixture of experts.
-    std::string_view rows;   ///< Names of the rows: "M2, M4".
-    std::string_view claim;  ///< What was measured.
-};
-std::span<const MeasuredSteps> measured_steps();
 
 /// Returns the sentences for a report: the model of exchanges (`network` is "analytic", "flow" or
 /// "packet"), what was assumed, what limits the cluster, and the nearest rows of the validation, or

@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "plan/cluster/presets.h"
-#include "plan/validation.h"
 
 namespace softib::plan {
 namespace {
@@ -15,25 +12,14 @@ std::string validation(const char* model, const char* cluster) {
     return basis_of(*find_model(model), *find_preset(cluster), "flow").back();
 }
 
-TEST(TrainBasis, MeasuredStepsAreRowsOfTheValidation) {
-    const auto rows = training_rows();
-    for (const MeasuredSteps& measured : measured_steps()) {
-        for (std::size_t at = 0; at < measured.rows.size(); at += 4) {  // "M2, M4"
-            const std::string_view id = measured.rows.substr(at, 2);
-            EXPECT_TRUE(std::ranges::any_of(rows, [&](const ValidationRow& row) {
-                return row.id == id && row.claim.contains(measured.gpu);
-            })) << id;
-        }
-    }
-}
-
-TEST(TrainBasis, AnAnswerNamesTheNearestRowsOrThatNoneValidatesIt) {
-    EXPECT_TRUE(validation("gpt3-175b", "superpod-a100").starts_with("validated: GPT"));
-    EXPECT_TRUE(validation("deepseek-v3", "h800-2048").contains("(rows M9 of"));
-    EXPECT_TRUE(validation("deepseek-v3", "nvl72-xdr").starts_with("not validated: "));
-    EXPECT_TRUE(validation("deepseek-v3", "nvl72-xdr").contains("the nearest are M9"));
-    EXPECT_TRUE(validation("llama3.1-70b", "hgx-b200").contains("the nearest are M6, M7"));
-    EXPECT_TRUE(validation("deepseek-v3", "superpod-h100").contains("the nearest are M6, M7"));
+TEST(TrainBasis, AnAnswerNamesTheNearestMeasuredStepOrThatNoneValidatesIt) {
+    EXPECT_TRUE(validation("gpt3-175b", "superpod-a100").starts_with("validated: gpt3-175b on 64"));
+    EXPECT_TRUE(validation("deepseek-v3", "h800-2048").contains("(row M9 of"));
+    EXPECT_TRUE(validation("deepseek-v3", "nvl72-xdr").contains("DeepSeek-V3 on 256 GB200"));
+    EXPECT_TRUE(validation("llama3.1-70b", "hgx-b200").contains(" more of a dense model on B200"));
+    EXPECT_TRUE(validation("deepseek-v3", "hgx-b300").starts_with("not validated: "));
+    EXPECT_TRUE(validation("qwen3-30b-a3b", "h800-2048")
+                    .contains("the only measured step of a mixture of experts on H800"));
 }
 
 TEST(TrainBasis, AnAnswerNamesWhatLimitsItsCluster) {

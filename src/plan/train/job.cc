@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/train/memory.h"
+
 namespace softib::plan {
 
 namespace {
@@ -45,6 +47,9 @@ Job job_to_time(Model model, Cluster cluster, const JobWish& wish) {
     if (mapping.batch == 0 && mapping.gpus >= replica) {
         mapping.batch = usual_batch(mapping, std::uint64_t{mapping.dp()} * mapping.micro_batch *
                                                  (mapping.interleave > 1 ? mapping.pp : 1));
+    }
+    if (!wish.recompute && !find_fault(model, cluster, mapping)) {
+        mapping.recompute = least_recompute(model, cluster.gpu, mapping);
     }
     return {std::move(model), std::move(cluster), mapping};
 }

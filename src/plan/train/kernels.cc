@@ -2,69 +2,105 @@
 #include "plan/train/kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace softib::plan {
 
 namespace {
 
-/// The tile of an output that a streaming multiprocessor computes at once: what cuBLAS takes for
-/// large matrices.
-constexpr double kTileRows = 128;
-constexpr double kTileColumns = 256;
+constexpr double kMicro = 1e-6;
+constexpr double kResultBytes = 2;
+constexpr double kPartMost = 0.95;  ///< Part of the peak that no clock exceeds.
+
+/// A tile of the result that a multiprocessor computes at once, with `halvings` from the largest.
+struct Tile {
+    double rows;
+    double columns;
+    double halvings;
+};
+constexpr std::array kTiles{Tile{128, 256, 0}, Tile{256, 128, 0}, Tile{128, 128, 1},
+                            Tile{128, 64, 2}, Tile{64, 128, 2}};
+/// Parts of a long sum that several tiles compute, which are added up then (split-k).
+constexpr std::array<double, 4> kSplits{1, 2, 4, 8};
+constexpr double kSplitLeast = 1024;  ///< The shortest part of a sum.
+constexpr double kSumBytes = 4;
+
+/// Returns the clock that `watts` for a multiprocessor allow, as a part of that of `measured`
+/// watts. Power grows with frequency and the square of the voltage, which grows with the frequency
+/// to the power of about 3/4.
+double clock_of(double watts, double measured) {
+    constexpr double kExponent = 0.4;
+    return watts > 0 ? std::pow(watts / measured, kExponent) : 1;
+}
 
 }  // namespace
 
-Efficiency efficiency_of(const Gpu& gpu) {
-    // matmul: fitted once for each generation, on the rows that validation_rows.cc marks.
-    // flash: from the FlashAttention-2 and -3 papers: causal, head size 128, 2 to 16 Ki tokens.
-    // memory, launch: usual values for large kernels in a stream.
-    Efficiency efficiency{.matmul = 0.72,
-                          .matmul_fp8 = 0.72,
-                          .flash = 0.60,
-                          .flash_backward = 0.50,
-                          .memory = 0.80,
-                          .launch_s = 4e-6};
-    if (gpu.compute_capability >= 90) {
-        efficiency.matmul = 0.56;
-        efficiency.matmul_fp8 = 0.37;
-    }
-    return efficiency;
+Kernels::Kernels(const Gpu& gpu, Recipe recipe, std::uint32_t comm_sms)
+    : rates_(gpu.rates),
+      sms_(gpu.sms - comm_sms),
+      clock_(clock_of(gpu.power_w / gpu.sms, rates_.watts_per_sm)),
+      memory_rate_(gpu.memory_bytes_per_s * rates_.memory),
+      half_peak_(gpu.peak(Precision::kBf16) * sms_ / gpu.sms),
+      convert_bytes_(rates_.convert_bytes[static_cast<std::size_t>(recipe)]),
+      convert_kernels_(rates_.convert_kernels[static_cast<std::size_t>(recipe)]),
+      recipe_(units_of(gpu, recipe)),
+      half_(units_of(gpu, Recipe::kBf16)) {}
+
+Kernels::Units Kernels::units_of(const Gpu& gpu, Recipe recipe) const {
+    const double part = rates_.matmul[static_cast<std::size_t>(recipe)];
+    const Precision precision = precision_of(recipe);
+    return {.rate = gpu.peak(precision) * sms_ / gpu.sms *
+                    std::min(part * clock_ * rates_.in_steps, kPartMost),
+            .operand_bytes = bytes_of(precision)};
 }
 
-Kernels::Kernels(const Gpu& gpu, Precision precision, std::uint32_t comm_sms)
-    : operand_bytes_(bytes_of(precision)),
-      sms_(gpu.sms - comm_sms),
-      efficiency_(efficiency_of(gpu)) {
-    const double left = sms_ / gpu.sms;
-    const bool narrow = operand_bytes_ < 2;
-    matmul_rate_ =
-        left * gpu.peak(precision) * (narrow ? efficiency_.matmul_fp8 : efficiency_.matmul);
-    half_rate_ = left * gpu.peak(Precision::kBf16);
-    memory_rate_ = gpu.memory_bytes_per_s * efficiency_.memory;
+double Kernels::product(const Units& units, double m, double n, double k, double batch) const {
+    double quickest = INFINITY;
+    const double result = batch * m * n;
+    for (const Tile& tile : kTiles) {
+        const double tiles = batch * std::ceil(m / tile.rows) * std::ceil(n / tile.columns);
+        const double rate = units.rate * std::pow(rates_.small_tile, tile.halvings);
+        for (const double split : kSplits) {
+            if (split > 1 && k / split < kSplitLeast) {
+                break;
+            }
+            const double waves = std::ceil(tiles * split / sms_);
+            const double flops = 2 * tile.rows * tile.columns * k / split * waves * sms_;
+            const double sums = split == 1 ? 0 : split * kSumBytes * result / memory_rate_ / 2;
+            quickest = std::min(quickest, flops / rate + sums);
+        }
+    }
+    const double written = kResultBytes * result / memory_rate_;
+    const double read = batch * units.operand_bytes * (m * k + k * n) / memory_rate_;
+    return std::max(quickest + rates_.result * written, read + written) + rates_.start_us * kMicro;
 }
 
 double Kernels::matmul(double m, double n, double k, double batch) const {
-    const double tiles = batch * std::ceil(m / kTileRows) * std::ceil(n / kTileColumns);
-    const double waves = std::ceil(tiles / sms_);
-    const double flops = 2 * batch * m * n * k * (waves * sms_ / tiles);
-    constexpr double kResultBytes = 2;
-    const double bytes = batch * (operand_bytes_ * (m * k + k * n) + kResultBytes * m * n);
-    return std::max(flops / matmul_rate_, bytes / memory_rate_) + efficiency_.launch_s;
+    return product(recipe_, m, n, k, batch);
+}
+
+double Kernels::matmul_half(double m, double n, double k, double batch) const {
+    return product(half_, m, n, k, batch);
 }
 
 double Kernels::flash_attention(double flops) const {
-    return flops / (half_rate_ * efficiency_.flash) + efficiency_.launch_s;
+    return flops / (half_peak_ * rates_.flash * clock_) + rates_.start_us * kMicro;
 }
 
 double Kernels::flash_attention_backward(double flops) const {
     // The scores are computed again: there are five products, and two in the forward pass.
     constexpr double kProducts = 2.5;
-    return kProducts * flops / (half_rate_ * efficiency_.flash_backward) + efficiency_.launch_s;
+    return kProducts * flops / (half_peak_ * rates_.flash_backward * clock_) +
+           rates_.start_us * kMicro;
 }
 
 double Kernels::elementwise(double bytes, double kernels) const {
-    return bytes / memory_rate_ + kernels * efficiency_.launch_s;
+    return bytes / memory_rate_ + kernels * rates_.start_us * kMicro;
+}
+
+double Kernels::convert(double numbers) const {
+    return convert_kernels_ == 0 ? 0 : elementwise(convert_bytes_ * numbers, convert_kernels_);
 }
 
 }  // namespace softib::plan

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How long a GPU takes for a kernel: its operations at the peak rate times the efficiency of the
-// kernel's class, or the time that its bytes need, whichever is longer.
+// How long a GPU takes for a kernel, from its shape and the rates of the GPU's generation: a matrix
+// product in whole waves of tiles, anything else by its operations or bytes.
 
 #include <cstdint>
 
@@ -10,39 +10,43 @@
 
 namespace softib::plan {
 
-/// The part of the GPU's peak rate that each class of kernels reaches.
-struct Efficiency {
-    double matmul = 0;          ///< Matrix products whose tiles fill all multiprocessors.
-    double matmul_fp8 = 0;      ///< The same for FP8 and narrower types.
-    double flash = 0;           ///< Fused attention in the forward pass.
-    double flash_backward = 0;  ///< Fused attention in the backward pass.
-    double memory = 0;          ///< Part of the memory's rate that kernels reach.
-    double launch_s = 0;        ///< Seconds before each kernel.
-};
-Efficiency efficiency_of(const Gpu& gpu);
-
-/// The seconds that kernels take on a GPU.
 class Kernels {
   public:
-    /// `comm_sms` of the GPU's multiprocessors do not compute.
-    Kernels(const Gpu& gpu, Precision precision, std::uint32_t comm_sms = 0);
+    /// `comm_sms` of the GPU's multiprocessors do not compute. `gpu` must outlive the object.
+    Kernels(const Gpu& gpu, Recipe recipe, std::uint32_t comm_sms = 0);
 
-    /// Returns the seconds of `batch` products of m x k and k x n matrices.
+    /// Returns the seconds of `batch` products of m x k and k x n matrices in one kernel, in the
+    /// job's recipe.
     double matmul(double m, double n, double k, double batch = 1) const;
+    /// The same of numbers of 16 bits, whatever the recipe.
+    double matmul_half(double m, double n, double k, double batch = 1) const;
     double flash_attention(double flops) const;
     /// Returns the seconds of the backward pass; `flops` are those of the forward pass.
     double flash_attention_backward(double flops) const;
     /// Returns the seconds of `kernels` kernels that read and write `bytes` in all and compute
     /// little.
     double elementwise(double bytes, double kernels) const;
+    /// Returns the seconds in which `numbers` of 16 bits become what products take; 0 if they do.
+    double convert(double numbers) const;
 
   private:
-    double operand_bytes_;
+    /// What products of one type of numbers are timed with.
+    struct Units {
+        double rate = 0;  ///< Operations a second of all multiprocessors.
+        double operand_bytes = 0;
+    };
+    double product(const Units& units, double m, double n, double k, double batch) const;
+    Units units_of(const Gpu& gpu, Recipe recipe) const;
+
+    const Rates& rates_;
     double sms_;
-    double matmul_rate_ = 0;
-    double half_rate_ = 0;
-    double memory_rate_ = 0;
-    Efficiency efficiency_;
+    double clock_;  ///< The clock, as a part of that with which the rates were measured.
+    double memory_rate_;
+    double half_peak_;
+    double convert_bytes_;
+    double convert_kernels_;
+    Units recipe_;
+    Units half_;
 };
 
 }  // namespace softib::plan

@@ -2,6 +2,7 @@
 #include "plan/train/layer_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ PassCost& PassCost::operator+=(const PassCost& other) {
     matmul += other.matmul;
     attention += other.attention;
     elementwise += other.elementwise;
+    host += other.host;
     for (std::size_t i = 0; i < exposed.size(); ++i) {
         exposed[i] += other.exposed[i];
         bytes[i].nvlink += other.bytes[i].nvlink;
@@ -59,6 +61,7 @@ PassCost PassCost::times(double factor) const {
     scaled.matmul *= factor;
     scaled.attention *= factor;
     scaled.elementwise *= factor;
+    scaled.host *= factor;
     for (std::size_t i = 0; i < exposed.size(); ++i) {
         scaled.exposed[i] *= factor;
         scaled.bytes[i].nvlink *= factor;
@@ -84,6 +87,8 @@ struct LayerCosts::Block {
     struct Matrix {
         double rows, columns, inner;
         double batch = 1;
+        bool half = false;        ///< Whether it is of 16 bits in any recipe.
+        bool same_input = false;  ///< Whether its input is that of the matrix before.
     };
     /// Matrices that tensor parallelism divides by columns; their input is exchanged before.
     std::vector<Matrix> entering;
@@ -91,6 +96,7 @@ struct LayerCosts::Block {
     std::vector<Matrix> leaving;
     double data_gradients = 0;    ///< Seconds of entering matrices for gradients of their input.
     double weight_gradients = 0;  ///< Seconds of entering matrices for gradients of weights.
+    bool tensor = true;           ///< Whether tensor parallelism divides matrices of the block.
     LayerCost cost;
     PassCost scores = {};  ///< The part that selective recomputation repeats.
     struct Order {
@@ -121,7 +127,8 @@ LayerCosts::LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gp
                        const Communication& communication)
     : model_(model),
       mapping_(mapping),
-      kernels_(gpu, mapping.precision, mapping.comm_sms),
+      rates_(gpu.rates),
+      kernels_(gpu, mapping.recipe, mapping.comm_sms),
       communication_(communication),
       groups_(groups_of(mapping)),
       tokens_(static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp),
@@ -140,6 +147,19 @@ LayerCosts::Timed LayerCosts::time(Peers peers, Exchange exchange, double bytes)
             cost};
 }
 
+/// Times an exchange of tokens with the ranks of their experts. Inside an NVLink domain frameworks
+/// reach a part of the links' rate only, because all ranks wait for each other's counts and tokens.
+LayerCosts::Timed LayerCosts::expert_exchange(double bytes) const {
+    Timed timed = time(Peers::kExpert, Exchange::kAllToAll, bytes);
+    if (timed.cost.fabric_bytes == 0) {
+        const double more = timed.cost.stream_s * (1 / rates_.expert_exchange - 1);
+        timed.cost.seconds += more;
+        timed.cost.stream_s += more;
+        timed.exchange.seconds += more;
+    }
+    return timed;
+}
+
 LayerCosts::Timed LayerCosts::tensor_exchange(Exchange exchange) const {
     return time(Peers::kTensor, exchange, hidden_bytes_);
 }
@@ -150,10 +170,19 @@ void LayerCosts::finish(Block& block) const {
     const auto pass = [&](const std::vector<Block::Matrix>& matrices, double& data,
                           double& weights) {
         for (const Block::Matrix& each : matrices) {
-            block.cost.forward.matmul +=
-                kernels_.matmul(each.rows, each.columns, each.inner, each.batch);
-            data += kernels_.matmul(each.rows, each.inner, each.columns, each.batch);
-            weights += kernels_.matmul(each.inner, each.columns, each.rows, each.batch);
+            const auto time = each.half ? &Kernels::matmul_half : &Kernels::matmul;
+            const auto product = [&](double m, double n, double k) {
+                return (kernels_.*time)(m, n, k, each.batch);
+            };
+            block.cost.forward.matmul += product(each.rows, each.columns, each.inner);
+            data += product(each.rows, each.inner, each.columns);
+            weights += product(each.inner, each.columns, each.rows);
+            if (!each.half) {
+                const double rows = each.rows * each.batch;
+                block.cost.forward.elementwise +=
+                    each.same_input ? 0 : kernels_.convert(rows * each.inner);
+                block.cost.backward.elementwise += kernels_.convert(rows * each.columns);
+            }
         }
     };
     double leaving_data = 0;
@@ -166,10 +195,13 @@ void LayerCosts::finish(Block& block) const {
     const double divided = mapping_.sequence_parallel ? mapping_.tp : 1;
     const double dropped = model_.dropout ? 0.5 : 0;
     const double unit = hidden_bytes_ / divided;
+    block.scores.elementwise += kernels_.elementwise(2 * unit, 1);
     block.cost.forward.elementwise += kernels_.elementwise((2 + 3 + dropped) * unit, 2);
     block.cost.backward.elementwise +=
         kernels_.elementwise((3 + 3 + (model_.dropout ? 2.5 : 0)) * unit, 2);
-    add_tensor_exchanges(block);
+    if (block.tensor) {
+        add_tensor_exchanges(block);
+    }
 }
 
 void LayerCosts::add_tensor_exchanges(Block& block) const {
@@ -258,8 +290,10 @@ LayerCosts::Block LayerCosts::attention() const {
             block.entering.push_back({tokens_, static_cast<double>(model_.q_rank), hidden});
             block.entering.push_back({tokens_, queries, static_cast<double>(model_.q_rank)});
         }
-        block.entering.push_back(
-            {tokens_, static_cast<double>(model_.kv_rank) + model_.rope_dim, hidden});
+        block.entering.push_back({.rows = tokens_,
+                                  .columns = static_cast<double>(model_.kv_rank) + model_.rope_dim,
+                                  .inner = hidden,
+                                  .same_input = true});
         block.entering.push_back({tokens_, expanded, static_cast<double>(model_.kv_rank)});
         block.scores.matmul = kernels_.matmul(tokens_, expanded, model_.kv_rank);
         if (model_.q_rank != 0) {
@@ -299,42 +333,59 @@ LayerCosts::Block LayerCosts::mlp() const {
     block.leaving.push_back({tokens_, static_cast<double>(model_.hidden), width});
     const double unit = kHalf * tokens_;
     block.cost.forward.elementwise += kernels_.elementwise(unit * (into + width), 1);
+    block.scores.elementwise += kernels_.elementwise(unit * (into + width), 1);
     block.cost.backward.elementwise += kernels_.elementwise(unit * (2 * into + width), 1);
     finish(block);
     return block;
 }
 
+/// Returns how often a token is sent on average: once to each rank that has experts of it, and
+/// once to each node of those if the model limits them.
+double LayerCosts::copies_of_token() const {
+    const double ranks = mapping_.ep;
+    const double reached = ranks * (1 - std::pow(1 - 1 / ranks, model_.top_k));
+    return model_.nodes_per_token != 0 ? std::min<double>(model_.nodes_per_token, reached)
+                                       : reached;
+}
+
 LayerCosts::Block LayerCosts::expert_mlp() const {
     Block block;
     const double hidden = model_.hidden;
-    const double width = static_cast<double>(model_.expert_ffn) / mapping_.tp;
+    const double width = model_.expert_ffn;
     const double gates = model_.gated ? 2 : 1;
     const double local = static_cast<double>(model_.experts) / mapping_.ep;
-    const double routed = tokens_ * model_.top_k;
-    block.entering.push_back({tokens_, static_cast<double>(model_.experts), hidden});
+    const double divided = mapping_.sequence_parallel ? mapping_.tp : 1;
+    const double routed = tokens_ / divided * model_.top_k;
+    const double shared = width / mapping_.tp * model_.shared_experts;
+    block.entering.push_back({.rows = tokens_,
+                              .columns = static_cast<double>(model_.experts),
+                              .inner = hidden,
+                              .half = true});
     block.entering.push_back({routed / local, gates * width, hidden, local});
     block.leaving.push_back({routed / local, hidden, width, local});
     if (model_.shared_experts != 0) {
-        block.entering.push_back({tokens_, gates * width * model_.shared_experts, hidden});
-        block.leaving.push_back({tokens_, hidden, width * model_.shared_experts});
+        block.entering.push_back({tokens_, gates * shared, hidden});
+        block.leaving.push_back({tokens_, hidden, shared});
     }
-    const double all = routed + tokens_ * model_.shared_experts;
-    // The activation function, and tokens that are sorted by expert and back.
-    const double sorted = 4 * kHalf * routed * hidden;
+    block.tensor = model_.shared_experts != 0;
+    const double numbers_inside = routed * width + tokens_ * shared;
+    // The activation function, and tokens that are sorted by expert and back: before they are sent
+    // and, where several experts are local, behind that once more.
+    const double passes = mapping_.ep > 1 && local > 1 ? 7 : 3;
+    const double sorted = passes * kHalf * routed * hidden;
+    block.scores.elementwise += kernels_.elementwise(kHalf * numbers_inside * (gates + 1), 1);
     block.cost.forward.elementwise +=
-        kernels_.elementwise(kHalf * all * (gates + 1) * width + sorted, 3);
+        kernels_.elementwise(kHalf * numbers_inside * (gates + 1) + sorted, 3);
     block.cost.backward.elementwise +=
-        kernels_.elementwise(kHalf * all * (2 * gates + 1) * width + sorted, 3);
+        kernels_.elementwise(kHalf * numbers_inside * (2 * gates + 1) + sorted, 3);
     finish(block);
-    const double divided = mapping_.sequence_parallel ? mapping_.tp : 1;
-    const double copies =
-        model_.nodes_per_token != 0 ? std::min(model_.nodes_per_token, model_.top_k) : model_.top_k;
+    const double copies = copies_of_token();
     const double numbers = tokens_ * copies * hidden / divided;
-    const double sent = mapping_.precision == Precision::kFp8 ? 1 : kHalf;
+    const double sent = precision_of(mapping_.recipe) == Precision::kFp8 ? 1 : kHalf;
     const auto exchange = [&](PassCost& pass, Block::Order& order) {
         const double hides = mapping_.overlap_ep ? pass.compute() : 0;
-        const Timed there = time(Peers::kExpert, Exchange::kAllToAll, numbers * sent);
-        const Timed back = time(Peers::kExpert, Exchange::kAllToAll, numbers * kHalf);
+        const Timed there = expert_exchange(numbers * sent);
+        const Timed back = expert_exchange(numbers * kHalf);
         Exchanges& exchanges = mapping_.overlap_ep ? order.beside : order.inner;
         add_exchange(pass, exchanges, Dimension::kExpert, there, hides);
         add_exchange(pass, exchanges, Dimension::kExpert, back,
@@ -389,15 +440,33 @@ void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts, LayerPass
     }
 }
 
+/// Adds what passes over a layer of experts wait for the host, which converts the numbers of each
+/// expert on its own: once for each of two products forward, and once more for each backward.
+void LayerCosts::add_host(LayerCost& cost) const {
+    if (mapping_.cuda_graphs) {
+        return;
+    }
+    const double local = static_cast<double>(model_.experts) / mapping_.ep;
+    const double kernels = rates_.convert_kernels[static_cast<std::size_t>(mapping_.recipe)];
+    const double each = kernels * rates_.host_us * 1e-6;
+    for (PassCost* const pass : {&cost.forward, &cost.backward}) {
+        pass->host += std::max(0.0, 2 * local * each - pass->seconds());
+    }
+}
+
 LayerCost LayerCosts::layer(bool experts, LayerPasses* passes) const {
     const Block first = attention();
     const Block second = experts ? expert_mlp() : mlp();
     LayerCost cost = first.cost;
     cost += second.cost;
+    if (experts) {
+        add_host(cost);
+    }
     if (mapping_.recompute == Recompute::kFull) {
         cost.recompute = cost.forward;
     } else if (mapping_.recompute == Recompute::kSelective) {
         cost.recompute = first.scores;
+        cost.recompute += second.scores;
     }
     if (passes != nullptr) {
         const auto block = [this](const PassCost& pass, const Block::Order& order) {
@@ -409,7 +478,8 @@ LayerCost LayerCosts::layer(bool experts, LayerPasses* passes) const {
         if (mapping_.recompute == Recompute::kFull) {
             passes->backward.blocks = passes->forward.blocks;
         } else if (mapping_.recompute == Recompute::kSelective) {
-            passes->backward.blocks = {{.compute_s = first.scores.compute()}};
+            passes->backward.blocks = {
+                {.compute_s = first.scores.compute() + second.scores.compute()}};
         }
         passes->backward.blocks.push_back(block(second.cost.backward, second.backward));
         passes->backward.blocks.push_back(block(first.cost.backward, first.backward));
@@ -444,9 +514,9 @@ LayerCost LayerCosts::logits(LayerPasses* passes) const {
     Block::Order backward;
     const double hidden = model_.hidden;
     const double words = static_cast<double>(model_.vocabulary) / mapping_.tp;
-    cost.forward.matmul = kernels_.matmul(tokens_, words, hidden);
-    const double weights = kernels_.matmul(hidden, words, tokens_);
-    cost.backward.matmul = kernels_.matmul(tokens_, hidden, words) + weights;
+    cost.forward.matmul = kernels_.matmul_half(tokens_, words, hidden);
+    const double weights = kernels_.matmul_half(hidden, words, tokens_);
+    cost.backward.matmul = kernels_.matmul_half(tokens_, hidden, words) + weights;
     // The forward pass converts logits to 32 bits and finds their maximum and the sum of their
     // exponentials; the backward pass reads them and writes their gradients.
     cost.forward.elementwise = kernels_.elementwise(16 * tokens_ * words, 4);
@@ -487,8 +557,7 @@ double shared_layer_parameters(const Model& model, const Mapping& mapping, bool 
 }
 
 double expert_layer_parameters(const Model& model, const Mapping& mapping) {
-    return static_cast<double>(model.experts) / mapping.ep * one_expert_parameters(model) /
-           mapping.tp;
+    return static_cast<double>(model.experts) / mapping.ep * one_expert_parameters(model);
 }
 
 }  // namespace softib::plan

@@ -30,11 +30,12 @@ struct PassCost {
     double matmul = 0;       ///< Seconds of matrix products.
     double attention = 0;    ///< Seconds of attention kernels.
     double elementwise = 0;  ///< Seconds of elementwise kernels.
+    double host = 0;         ///< Seconds in which the GPU waits for the host to launch kernels.
     /// Seconds of communication that no computing hides, by Dimension.
     std::array<double, kDimensions.size()> exposed = {};
     std::array<LinkBytes, kDimensions.size()> bytes = {};  ///< Bytes sent, by Dimension.
 
-    double compute() const { return matmul + attention + elementwise; }
+    double compute() const { return matmul + attention + elementwise + host; }
     double seconds() const;
     PassCost& operator+=(const PassCost& other);
     PassCost times(double factor) const;
@@ -69,6 +70,7 @@ class LayerCosts {
     Block attention() const;
     Block mlp() const;
     Block expert_mlp() const;
+    double copies_of_token() const;
     void add_scores(Block& block) const;
     void finish(Block& block) const;
     void add_tensor_exchanges(Block& block) const;
@@ -80,9 +82,12 @@ class LayerCosts {
     };
     Timed time(Peers peers, Exchange exchange, double bytes) const;
     Timed tensor_exchange(Exchange exchange) const;
+    Timed expert_exchange(double bytes) const;
+    void add_host(LayerCost& cost) const;
 
     const Model& model_;
     const Mapping& mapping_;
+    const Rates& rates_;
     Kernels kernels_;
     const Communication& communication_;
     Groups groups_;

@@ -84,9 +84,13 @@ std::optional<std::string> fault_of_numbers(const Cluster& cluster, const Mappin
         return fmt::format("comm-sms {} must leave some of the {}'s {} multiprocessors; use 20",
                            mapping.comm_sms, cluster.gpu.name, cluster.gpu.sms);
     }
-    if (cluster.gpu.peak(mapping.precision) <= 0) {
-        return fmt::format("precision {} is none of the {}'s; use bf16",
-                           to_string(mapping.precision), cluster.gpu.name);
+    if (cluster.gpu.peak(precision_of(mapping.recipe)) <= 0) {
+        return fmt::format("precision {} is none of the {}'s; use bf16", to_string(mapping.recipe),
+                           cluster.gpu.name);
+    }
+    if (cluster.gpu.rates.matmul[static_cast<std::size_t>(mapping.recipe)] <= 0) {
+        return fmt::format("precision {} has no rate in {}; add it to [matmul]",
+                           to_string(mapping.recipe), cluster.gpu.rates.name);
     }
     return std::nullopt;
 }
@@ -150,8 +154,14 @@ std::optional<std::string> fault_of_batch(const Mapping& mapping) {
                            mapping.gpus, one, below == 0 ? "" : fmt::format("{} or ", below),
                            below + one);
     }
-    if (mapping.replicas() % mapping.ep != 0) {
-        return must_divide("ep", mapping.ep, mapping.replicas(), "ranks of dp x cp");
+    if (mapping.stage_ranks() % mapping.ep != 0) {
+        return must_divide("ep", mapping.ep, mapping.stage_ranks(), "ranks of tp x cp x dp");
+    }
+    if (mapping.ep > 1 && mapping.tp > 1 && !mapping.sequence_parallel) {
+        return fmt::format(
+            "ep {} with tp {} needs sequence parallelism, which divides the tokens that are sent; "
+            "leave out no-sequence-parallel",
+            mapping.ep, mapping.tp);
     }
     const std::uint64_t share = std::uint64_t{mapping.dp()} * mapping.micro_batch;
     if (mapping.batch % share != 0) {
@@ -284,9 +294,15 @@ Groups groups_of(const Mapping& mapping) {
             groups.data.push_back(first + rank);
         }
     }
-    groups.expert.assign(groups.data.begin(), groups.data.begin() + mapping.ep);
-    for (std::size_t i = 0; i < groups.data.size(); i += mapping.ep) {
-        groups.expert_data.push_back(groups.data[i]);
+    std::vector<std::uint32_t> all;  // Ranks of the stage.
+    for (const std::uint32_t first : groups.data) {
+        for (const std::uint32_t rank : groups.tensor) {
+            all.push_back(first + rank);
+        }
+    }
+    groups.expert.assign(all.begin(), all.begin() + mapping.ep);
+    for (std::size_t i = 0; i < all.size(); i += mapping.ep) {
+        groups.expert_data.push_back(all[i]);
     }
     return groups;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plan/cluster/cluster.h"
+#include "plan/cluster/recipe.h"
 #include "plan/train/model.h"
 
 namespace softib::plan {
@@ -40,7 +41,9 @@ struct Mapping {
     std::uint32_t pp = 1;          ///< Pipeline stages.
     std::uint32_t interleave = 1;  ///< Model chunks of a stage (virtual pipeline).
     std::uint32_t cp = 1;          ///< Degree of context parallelism: parts of a sequence.
-    std::uint32_t ep = 1;  ///< Degree of expert parallelism, within the data-parallel ranks.
+    /// Degree of expert parallelism over the ranks of a stage: tp first, then cp, then dp. An
+    /// expert is whole on its rank.
+    std::uint32_t ep = 1;
     /// ZeRO stage: replicas divide 0: nothing; 1: the optimizer's state; 2: gradients too; 3: also
     /// the parameters (FSDP).
     std::uint32_t zero = 1;
@@ -51,20 +54,23 @@ struct Mapping {
     bool sequence_parallel = true;
     Recompute recompute = Recompute::kNone;
     AttentionKernel attention = AttentionKernel::kFlash;
-    Precision precision = Precision::kBf16;  ///< Precision of matrices; everything else is bf16.
-    std::uint32_t grad_bytes = 4;            ///< Bytes of a gradient as it is added up and sent.
+    Recipe recipe = Recipe::kBf16;  ///< Recipe of matrix products; everything else is bf16.
+    std::uint32_t grad_bytes = 4;   ///< Bytes of a gradient as it is added up and sent.
     TensorOverlap tp_overlap = TensorOverlap::kBackward;
     bool overlap_dp = true;      ///< Whether gradients and parameters travel while layers compute.
     bool overlap_pp = true;      ///< Whether a stage computes while it sends to another stage.
     std::uint32_t comm_sms = 0;  ///< Multiprocessors that only communicate.
     bool overlap_ep = false;     ///< Whether another micro-batch hides the exchanges of experts.
     bool uneven = false;         ///< Whether stages may differ by a layer.
+    bool cuda_graphs = false;    ///< Whether the host launches passes as a whole.
     bool pp_inside = false;      ///< Ranks are numbered tp, cp, pp, dp; else tp, cp, dp, pp.
 
     std::uint32_t dp() const { return gpus / (tp * pp * cp); }
     /// Returns the number of ranks that hold the same parameters, except those of experts.
     std::uint32_t replicas() const { return dp() * cp; }
-    std::uint32_t expert_replicas() const { return replicas() / ep; }
+    /// Returns the number of ranks of a stage.
+    std::uint32_t stage_ranks() const { return replicas() * tp; }
+    std::uint32_t expert_replicas() const { return stage_ranks() / ep; }
     std::uint32_t micro_batches() const { return batch / (dp() * micro_batch); }
     std::uint32_t virtual_stages() const { return pp * interleave; }
 };

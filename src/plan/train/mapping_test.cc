@@ -72,8 +72,8 @@ TEST_F(MappingFaults, NameTheFieldAndTheNearestValue) {
         fault([](Mapping& m) { m.zero = 3; }),
         "zero 3 sends gradients in each micro-batch, which pipelines do not; use zero 1 or pp "
         "1");
-    EXPECT_EQ(fault([](Mapping& m) { m.precision = Precision::kFp4; }),
-              "precision fp4 is none of the H100's; use bf16");
+    EXPECT_EQ(fault([](Mapping& m) { m.recipe = Recipe::kNvfp4; }),
+              "precision nvfp4 is none of the H100's; use bf16");
 }
 
 TEST_F(MappingFaults, AStepOfMillionsOfPassesNamesTheLargestBatch) {
@@ -84,7 +84,25 @@ TEST_F(MappingFaults, AStepOfMillionsOfPassesNamesTheLargestBatch) {
     EXPECT_EQ(fault([](Mapping& m) { m.batch = 16 * 8 * 10'000; }), "");
 }
 
-TEST_F(MappingFaults, ExpertsDivideAndFitTheReplicas) {
+TEST(MappingGroups, ExpertsSpreadOverTensorContextAndDataRanks) {
+    // 32 ranks of experts where only 16 replicas are: a job that was run so.
+    Mapping mapping;
+    mapping.gpus = 64;
+    mapping.tp = 2;
+    mapping.cp = 2;
+    mapping.pp = 1;
+    mapping.ep = 32;
+    EXPECT_EQ(mapping.replicas(), 32U);
+    EXPECT_EQ(mapping.stage_ranks(), 64U);
+    EXPECT_EQ(mapping.expert_replicas(), 2U);
+    const Groups groups = groups_of(mapping);
+    std::vector<std::uint32_t> first(32);
+    std::iota(first.begin(), first.end(), 0U);
+    EXPECT_EQ(groups.expert, first);
+    EXPECT_EQ(groups.expert_data, (std::vector<std::uint32_t>{0, 32}));
+}
+
+TEST_F(MappingFaults, ExpertsDivideAndFitTheRanksOfAStage) {
     const auto edit = [](Mapping& m) {
         m.tp = 1;
         m.pp = 1;
@@ -105,7 +123,7 @@ TEST_F(MappingFaults, ExpertsDivideAndFitTheReplicas) {
                       m.ep = 64;
                   },
                   "deepseek-v3"),
-              "ep 64 must divide the 32 ranks of dp x cp; use 32");
+              "ep 64 must divide the 32 ranks of tp x cp x dp; use 32");
 }
 
 TEST(Mapping, UnevenStagesAreShortAtTheEndsFirst) {

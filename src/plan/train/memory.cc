@@ -34,7 +34,8 @@ KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
     KeptBytes kept;
     kept.input = 2 * hidden / divided;
     // Inputs and outputs of two norms, and masks of dropout.
-    kept.rest = (2 * (2 + 2) + 2 * mask) * hidden / divided;
+    kept.rest = (2 * 2 + 2 * mask) * hidden / divided;
+    kept.scores = 2 * 2 * hidden / divided;
     const double keys = std::max(static_cast<double>(model.kv_heads) / tp, 1.0) * model.head_dim;
     if (model.latent()) {
         kept.rest += 2.0 * (model.q_rank + model.kv_rank + model.rope_dim);
@@ -48,13 +49,16 @@ KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
         kept.scores += (model.dropout ? 5.0 : 2.0) * model.heads * mapping.sequence / tp;
     }
     const double gates = model.gated ? 2 : 1;
-    const double element = bytes_of(mapping.precision);  // Bytes of a number that enters a matrix.
+    const double element =
+        bytes_of(precision_of(mapping.recipe));  // Bytes of a number that enters a matrix.
     if (!experts) {
-        kept.rest += element * (gates + 1) * model.ffn / tp;
+        kept.rest += 2 * gates * model.ffn / tp;
+        kept.scores += element * model.ffn / tp;
         return kept;
     }
     const double passed = model.top_k + model.shared_experts;
-    kept.rest += passed * element * (gates + 1) * model.expert_ffn / tp;
+    kept.rest += passed * 2 * gates * model.expert_ffn / tp;
+    kept.scores += passed * element * model.expert_ffn / tp;
     kept.rest += element * model.top_k * hidden / divided;  // Tokens, sorted by expert.
     return kept;
 }
@@ -192,6 +196,17 @@ MemoryUse memory_use(const Model& model, const Gpu& gpu, const Mapping& mapping)
     }
     most.capacity = static_cast<double>(gpu.memory_bytes);
     return most;
+}
+
+Recompute least_recompute(const Model& model, const Gpu& gpu, const Mapping& mapping) {
+    Mapping tried = mapping;
+    for (const Recompute each : {Recompute::kNone, Recompute::kSelective}) {
+        tried.recompute = each;
+        if (memory_use(model, gpu, tried).fits()) {
+            return each;
+        }
+    }
+    return Recompute::kFull;
 }
 
 std::string does_not_fit(const Model& model, const Cluster& cluster, const Mapping& mapping,

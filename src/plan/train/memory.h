@@ -34,6 +34,9 @@ MemoryUse memory_use(const Model& model, const Gpu& gpu, const Mapping& mapping)
 
 /// Returns an error such as "... needs 93.1 GiB of 79.6 GiB; try ...", with changes of the mapping
 /// that make it fit.
+/// Returns the least recomputation with which a mapping fits in memory; kFull if none does.
+Recompute least_recompute(const Model& model, const Gpu& gpu, const Mapping& mapping);
+
 std::string does_not_fit(const Model& model, const Cluster& cluster, const Mapping& mapping,
                          const MemoryUse& use);
 

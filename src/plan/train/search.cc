@@ -59,7 +59,7 @@ class Enumeration {
   private:
     void with_experts(Mapping mapping) {
         const std::uint32_t whole =
-            model_.experts == 0 ? 1 : std::gcd(model_.experts, mapping.replicas());
+            model_.experts == 0 ? 1 : std::gcd(model_.experts, mapping.stage_ranks());
         const std::uint32_t share = mapping.batch / mapping.dp();
         for (const std::uint32_t ep : divisors(whole, whole, space_.ep)) {
             mapping.ep = ep;
@@ -239,8 +239,17 @@ class Search {
         }
     }
 
+    /// Returns how many mappings are quicker than `limit` by rates and latencies, beside the
+    /// `known` that the model of the fabric has timed, which are the quickest.
+    std::uint64_t count_open(TimePs limit, std::size_t known) const {
+        const auto quicker = static_cast<std::uint64_t>(std::ranges::count_if(
+            timed_, [&](const Candidate& each) { return end_of(each) < limit; }));
+        return quicker - std::min<std::uint64_t>(quicker, known);
+    }
+
     /// Times the quickest again on the model of the fabric, where exchanges take as long as by
-    /// rates and latencies or longer: until every other mapping takes longer even by those.
+    /// rates and latencies or longer: until every other mapping takes longer even by those than
+    /// each one that is returned.
     std::expected<void, std::string> refine() {
         const std::size_t first = 2 * run_.top;
         const std::size_t most = std::max(kRefinedMost * run_.top, kRefinedLeast);
@@ -254,7 +263,6 @@ class Search {
             return std::unexpected(network.error());
         }
         std::vector<Candidate> refined;
-        TimePs quickest = kNever;
         std::size_t wanted = first;
         while (!stopped()) {
             const std::vector<Candidate> order = best_of(timed_, most);
@@ -267,13 +275,16 @@ class Search {
                 if (auto fault = (*network)->fault()) {
                     return std::unexpected(*std::move(fault));
                 }
-                quickest = std::min(quickest, end_of(refined.back()));
             }
-            time_all(most, quickest);
-            const auto quicker = static_cast<std::uint64_t>(std::ranges::count_if(
-                timed_, [&](const Candidate& each) { return end_of(each) < quickest; }));
-            result_.open = quicker - std::min<std::uint64_t>(quicker, refined.size());
-            if (result_.open == 0 || wanted >= most) {
+            if (refined.empty()) {
+                break;
+            }
+            const std::vector<Candidate> best = best_of(refined, run_.top);
+            const TimePs slowest = best.size() < run_.top ? kNever : end_of(best.back());
+            time_all(most, slowest);
+            result_.open = count_open(end_of(best.front()), refined.size());
+            result_.open_rows = count_open(slowest, refined.size());
+            if (result_.open_rows == 0 || wanted >= most || wanted >= timed_.size()) {
                 break;
             }
             wanted = std::min(most, wanted + run_.top);

@@ -82,6 +82,8 @@ struct SearchResult {
     /// Mappings that the model of the fabric did not time, although rates and latencies alone do
     /// not exclude that they are quicker than the first of `best`.
     std::uint64_t open = 0;
+    /// The same of the last of `best`: such a mapping may belong among them.
+    std::uint64_t open_rows = 0;
     bool stopped = false;  ///< Whether `stop` ended the search.
     std::vector<Candidate> best = {};
 };

@@ -240,7 +240,7 @@ class StepBuilder {
     double optimizer_seconds() const {
         const double update = 4 * 4 + 3 * 4 + 2;
         const double clip = 4 + 4 + 4;
-        const double unscale = mapping_.precision == Precision::kFp16 ? 4 + 4 : 0;
+        const double unscale = mapping_.recipe == Recipe::kFp16 ? 4 + 4 : 0;
         const double copies = mapping_.grad_bytes == 2 ? (2 + 4) + (4 + 2) : 0;
         const double own_bytes = update + clip + unscale + copies;
         double most = 0;
@@ -254,7 +254,7 @@ class StepBuilder {
                        held.experts / (divided ? mapping_.expert_replicas() : 1);
                 all += held.shared + held.experts;
             }
-            const Kernels kernels(cluster_.gpu, mapping_.precision);
+            const Kernels kernels(cluster_.gpu, mapping_.recipe);
             most =
                 std::max(most, kernels.elementwise(own_bytes * own + mapping_.grad_bytes * all, 4));
         }
@@ -308,6 +308,7 @@ class StepBuilder {
             parts.matmul += times * sum.matmul;
             parts.attention += times * sum.attention;
             parts.elementwise += times * sum.elementwise;
+            parts.host += times * sum.host;
             parts.recompute += times * stage.cost.recompute.compute();
             sum += stage.cost.recompute;
             for (std::size_t d = 0; d < kDimensions.size(); ++d) {
@@ -351,7 +352,7 @@ class StepBuilder {
     void finish() {
         step_.seconds = from_ps(step_.end);
         const double gpus = mapping_.gpus;
-        const double peak = gpus * cluster_.gpu.peak(mapping_.precision);
+        const double peak = gpus * cluster_.gpu.peak(precision_of(mapping_.recipe));
         step_.tokens_per_s = step_.tokens / step_.seconds;
         step_.flops_per_gpu_s = step_.model_flops / step_.seconds / gpus;
         step_.mfu = step_.model_flops / step_.seconds / peak;
@@ -387,7 +388,7 @@ const char* to_string(SideWork work) {
 }
 
 double StepParts::seconds() const {
-    double sum = matmul + attention + elementwise + recompute + bubble + optimizer;
+    double sum = matmul + attention + elementwise + host + recompute + bubble + optimizer;
     for (const double each : exposed) {
         sum += each;
     }

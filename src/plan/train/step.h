@@ -22,6 +22,7 @@ struct StepParts {
     double matmul = 0;
     double attention = 0;
     double elementwise = 0;
+    double host = 0;  ///< Time in which GPUs wait for their hosts.
     double recompute = 0;
     /// Communication that no computing hides, by Dimension.
     std::array<double, kDimensions.size()> exposed = {};

@@ -73,9 +73,8 @@ std::optional<std::string> one_of(const std::string& text,
 }
 
 Result set_precision(TrainQuestion& question, const std::string& text) {
-    const auto known = one_of(text, {"bf16", "fp16", "fp8"});
-    return put_name(question.wish.framework.precision, text,
-                    known ? plan::parse_precision(*known) : std::nullopt, "bf16, fp16 or fp8");
+    return put_name(question.wish.framework.recipe, text, plan::parse_recipe(text),
+                    plan::recipe_names());
 }
 
 Result set_recompute(TrainQuestion& question, const std::string& text) {
@@ -205,6 +204,14 @@ std::string_view needs_export(const TrainQuestion& question, TrainAsk) {
     return question.exports.empty() ? "nothing is exported; say what by export" : "";
 }
 
+std::string_view needs_conversion(const TrainQuestion& question, TrainAsk) {
+    return plan::converts(question.wish.framework.recipe)
+               ? ""
+               : "without conversions of experts' numbers GPUs do not wait for hosts; say "
+                 "precision "
+                 "fp8 or another";
+}
+
 constexpr std::string_view kMap = "Mapping";
 constexpr std::string_view kBatch = "Batch";
 constexpr std::string_view kWork = "Framework";
@@ -241,9 +248,11 @@ constexpr TrainKey kKeys[] = {
     {"sequence", "N", kBatch, "tokens of a sequence (default: the model's)",
      degree<&Wish::sequence>},
     {"recompute", "none|selective|full", kWork,
-     "activations that are computed again (default: none; search tries all)", set_recompute},
+     "activations that are computed again (default: the least that fits; search tries all)",
+     set_recompute},
     {"attention", "flash|unfused", kWork, "fused or not (default: flash)", set_attention},
-    {"precision", "bf16|fp16|fp8", kWork, "of matrix products (default: bf16)", set_precision},
+    {"precision", "bf16|fp16|fp8|fp8-block|mxfp8|nvfp4", kWork,
+     "of matrix products, and how their numbers are scaled (default: bf16)", set_precision},
     {.name = "tp_overlap",
      .operand = "none|backward|all",
      .group = kWork,
@@ -271,6 +280,14 @@ constexpr TrainKey kKeys[] = {
      .help = "hide experts' exchanges behind another micro-batch",
      .set = framework<&Mapping::overlap_ep, true>,
      .idle = needs_experts},
+    {.name = "cuda_graphs",
+     .operand = "",
+     .group = kWork,
+     .help = "hosts launch passes as a whole, and no GPU waits for them",
+     .set = framework<&Mapping::cuda_graphs, true>,
+     .idle = needs_conversion},
+    {"rates", "FILE", kWork, "what kernels reach on the GPUs, as share/softib/rates/hopper.toml",
+     text<&Question::rates>},
     {"comm_sms", "N", kWork, "multiprocessors of a GPU that only communicate (default: 0)",
      set_comm_sms},
     {"network", "analytic|flow|packet", kNet,

@@ -9,6 +9,7 @@
 
 #include "core/base/nearest.h"
 #include "spec/cluster/cluster_file.h"
+#include "spec/cluster/rates_file.h"
 #include "spec/model/model_file.h"
 #include "spec/scenario/toml_file.h"
 
@@ -80,6 +81,8 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
         {"uneven", train && job.model.layers % stages == 0,
          fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
         {"overlap_ep", job.model.experts == 0, job.model.name + " has no experts"},
+        {"cuda_graphs", job.model.experts == 0,
+         job.model.name + " has no experts, and hosts keep up with dense layers"},
     };
     for (const auto& [key, idle, why] : rules) {
         if (idle && std::ranges::find(question.given, key) != question.given.end()) {
@@ -145,6 +148,7 @@ std::expected<TrainQuestion, std::string> parse_question(std::string_view text, 
     }
     question.model = in_folder(question.model, folder);
     question.cluster = in_folder(question.cluster, folder);
+    question.rates = question.rates.empty() ? "" : in_folder("./" + question.rates, folder);
     if (const Result checked = check_question(question, ask, quoted); !checked) {
         return std::unexpected(fmt::format("{}: {}", file, checked.error()));
     }
@@ -159,6 +163,18 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     auto cluster = find_cluster(question.cluster);
     if (!cluster) {
         return std::unexpected(cluster.error());
+    }
+    if (!question.rates.empty()) {
+        auto rates = load_rates(question.rates);
+        if (!rates) {
+            return std::unexpected(rates.error());
+        }
+        if (rates->compute_capability > cluster->gpu.compute_capability) {
+            return std::unexpected(fmt::format(
+                "{} has rates of GPUs of compute capability {}, and {} has {}", question.rates,
+                rates->compute_capability, cluster->gpu.name, cluster->gpu.compute_capability));
+        }
+        cluster->gpu.rates = *std::move(rates);
     }
     plan::Job job =
         ask == TrainAsk::kTrain

@@ -32,6 +32,8 @@ struct TrainQuestion {
     std::string model = {};    ///< The name of a model, or a file.
     std::string cluster = {};  ///< The name of a preset, or a file.
     plan::JobWish wish = {};
+    std::string rates =
+        {};  ///< A file with rates of kernels; empty: those of the GPU's generation.
     std::string network = "flow";  ///< "analytic", "flow" or "packet".
     bool placed_randomly = false;
     std::uint64_t seed = 1;

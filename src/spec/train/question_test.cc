@@ -26,7 +26,7 @@ TEST(TrainQuestion, KeysAreThoseOfFlags) {
     EXPECT_EQ(question->wish.micro_batch, 2U);
     EXPECT_FALSE(question->wish.framework.overlap_dp);
     EXPECT_FALSE(question->wish.framework.uneven);
-    EXPECT_EQ(question->wish.framework.precision, plan::Precision::kFp8);
+    EXPECT_EQ(question->wish.framework.recipe, plan::Recipe::kFp8);
     EXPECT_EQ(question->wish.zero, 3U);
     EXPECT_EQ(question->tokens, 1.5e12);
     EXPECT_EQ(job_of(*question, TrainAsk::kTrain)->mapping.tp, 8U);
@@ -36,8 +36,9 @@ TEST(TrainQuestion, ErrorsNameTheKeyAndItsPlace) {
     EXPECT_EQ(read("tpp = 8\n").error(), "question:3:1: unknown key 'tpp'; did you mean 'tp'?");
     EXPECT_EQ(read("tp = 0\n").error(),
               "question:3:1: 'tp' must be a whole number from 1 to 100000000, not '0'");
-    EXPECT_EQ(read("precision = \"int8\"\n").error(),
-              "question:3:1: 'precision' must be bf16, fp16 or fp8, not 'int8'");
+    EXPECT_EQ(
+        read("precision = \"int8\"\n").error(),
+        "question:3:1: 'precision' must be bf16, fp16, fp8, fp8-block, mxfp8 or nvfp4, not 'int8'");
     EXPECT_EQ(read("uneven = 1\n").error(), "question:3:1: 'uneven' must be true or false");
     EXPECT_TRUE(read("html = \"a.html\"\n").error().contains("softib plan train --html FILE"));
     EXPECT_EQ(parse_question("model = \"llama3.1-8b\"\n", TrainAsk::kTrain, "question", "").error(),

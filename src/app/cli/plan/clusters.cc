@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cmath>
 
 #include "app/cli/commands.h"
@@ -58,6 +59,12 @@ Json range_json(const plan::Range& range) {
     return Json::array({std::round(range.low), std::round(range.high)});
 }
 
+/// What the figures of a cluster are worth.
+constexpr std::array kBasis{
+    "switches and cables are counted in the fabric that `softib up` would make; nearest rows of "
+    "docs/validation.md: T1, T2 (SuperPODs of H100), T4 (Meta's RoCE cluster)",
+    "no published figure validates what a network costs and consumes"};
+
 std::string cluster_text(const plan::Cluster& cluster) {
     const plan::NvLink& nvlink = cluster.nvlink;
     std::string text =
@@ -92,7 +99,10 @@ std::string bill_text(const plan::Bill& bill) {
     text +=
         fmt::format("\nnetwork    {}, {}\n", dollars(bill.network_usd), kilowatts(bill.network_w));
     text += fmt::format("nodes      {}, {}\n", dollars(bill.nodes_usd), kilowatts(bill.nodes_w));
-    text += "Prices are ranges of low confidence: give your own with --prices FILE.\n";
+    text += "Prices are ranges of low confidence: give your own with --prices FILE.\n\n";
+    for (const char* const sentence : kBasis) {
+        text += fmt::format("- {}\n", sentence);
+    }
     return text;
 }
 
@@ -124,7 +134,8 @@ Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
               {"network_usd", range_json(bill.network_usd)},
               {"nodes_usd", range_json(bill.nodes_usd)},
               {"network_w", range_json(bill.network_w)},
-              {"nodes_w", range_json(bill.nodes_w)}}}};
+              {"nodes_w", range_json(bill.nodes_w)}}},
+            {"basis", kBasis}};
 }
 
 }  // namespace

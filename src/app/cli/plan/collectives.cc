@@ -426,6 +426,11 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
                                 options.algorithms, options.op, options.stack,
                                 notes.empty() ? "there is nothing to time" : notes.back()));
     }
+    for (const plan::Algorithm algorithm : algorithms) {
+        if (auto why = (*model)->find_no_choice(op, algorithm)) {
+            notes.push_back(*std::move(why));
+        }
+    }
     std::ranges::copy(plan::notes_of(*cluster), std::back_inserter(notes));
     if (!exports.empty()) {
         const int status = export_operation(exports, **model, op, rows[0].algorithm, rows[0].bytes);

@@ -140,6 +140,9 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
     if (const int wrong = check_outputs({&html, 1}, read); wrong != 0) {
         return wrong;
     }
+    if (const auto idle = find_idle_option(options, *cluster)) {
+        return misuse(*idle);
+    }
     plan::CompareRequest request;
     request.cluster = *std::move(cluster);
     request.model = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;

@@ -100,7 +100,17 @@ std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options
          {"--step-time", messages, several},
          {"--rails-crossed", messages && model.layout().nics_per_domain() > 1,
           several + ", and several NICs a domain"},
-         {"--model", messages, several}});
+         {"--model", messages, several},
+         {"--collnet", model.considers_collnet(*plan::parse_op(options.op)),
+          "an operation that NCCL leaves to switches with this many GPUs in a domain: "
+          "all-reduce"}});
+}
+
+std::optional<std::string> find_idle_option(const PlanCompareOptions& options,
+                                            const plan::Cluster& cluster) {
+    const bool crosses = options.what != "kv-cache" || cluster.nodes() > cluster.domain_nodes();
+    return first_idle(options.given,
+                      {{"--model", crosses, "nodes of two NVLink domains, with a fabric between"}});
 }
 
 std::optional<std::string> find_idle_option(const PlanCompareOptions& options) {

@@ -21,5 +21,8 @@ std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options
 /// Returns the first of the given options that changes nothing whatever the cluster is.
 std::optional<std::string> find_idle_option(const PlanCollectiveOptions& options, plan::Op op);
 std::optional<std::string> find_idle_option(const PlanCompareOptions& options);
+/// Returns the first of the given options that changes nothing for this cluster.
+std::optional<std::string> find_idle_option(const PlanCompareOptions& options,
+                                            const plan::Cluster& cluster);
 
 }  // namespace softib::app

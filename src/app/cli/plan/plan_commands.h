@@ -56,6 +56,7 @@ int cmd_plan_compare(const PlanCompareOptions& options);
 
 struct PlanValidateOptions {
     bool markdown = false;
+    bool errors = false;
     bool json = false;
 };
 int cmd_plan_validate(const PlanValidateOptions& options);

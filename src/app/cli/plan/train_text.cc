@@ -75,8 +75,9 @@ std::string table_text(const std::vector<std::string>& header, const Rows& rows)
 std::string summary(const Report& report) {
     const plan::Step& step = report.step;
     std::string text = fmt::format(
-        "step {}   MFU {}   HFU {}   {:.0f} TFLOP/s a GPU   {} tokens/s   bubble {}",
-        seconds_text(step.seconds), share_text(step.mfu), share_text(step.hfu),
+        "step {}, {} to {}   MFU {}   HFU {}   {:.0f} TFLOP/s a GPU   {} tokens/s   bubble {}",
+        seconds_text(step.seconds), seconds_text(report.interval.low),
+        seconds_text(report.interval.high), share_text(step.mfu), share_text(step.hfu),
         step.flops_per_gpu_s / 1e12, grouped(step.tokens_per_s), share_text(step.bubble_share));
     if (report.tokens > 0) {
         const plan::TrainingRun run = plan::run_for(step, report.mapping, report.tokens);
@@ -97,6 +98,7 @@ Rows part_rows(const plan::Step& step) {
     row("matrix products", parts.matmul);
     row("attention", parts.attention);
     row("elementwise", parts.elementwise);
+    row("waiting for hosts", parts.host);
     row("recomputation", parts.recompute);
     for (const plan::Dimension dimension : plan::kDimensions) {
         row(fmt::format("exposed {}", plan::to_string(dimension)),
@@ -160,6 +162,11 @@ std::string to_text(const Search& search) {
                                    search.cluster.gpu.name, search.cluster.name,
                                    grouped(static_cast<double>(result.fitting)),
                                    grouped(static_cast<double>(result.mappings)), search.seconds);
+    if (!result.best.empty()) {
+        const plan::Mapping& first = result.best.front().mapping;
+        text += fmt::format("a step is a batch of {} of {} tokens\n", grouped(first.batch),
+                            grouped(first.sequence));
+    }
     if (result.refined != 0) {
         text +=
             fmt::format("ranked by rates and latencies; the {} quickest again on the {} model\n",
@@ -170,6 +177,11 @@ std::string to_text(const Search& search) {
             "{} or more others may be quicker than the first: by rates and latencies alone they "
             "are; a larger --top tries more\n",
             grouped(static_cast<double>(result.open)));
+    } else if (result.open_rows != 0) {
+        text += fmt::format(
+            "no other is quicker than the first, but {} or more others may be quicker than the "
+            "last: a larger --top tries more\n",
+            grouped(static_cast<double>(result.open_rows)));
     }
     if (result.stopped) {
         text += painted("stopped before the end: these are the best so far\n", Colour::kYellow);

@@ -13,6 +13,7 @@
 #include "app/cli/json_text.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/fabric/term.h"
+#include "plan/train/measured.h"
 
 namespace softib::app {
 
@@ -38,6 +39,52 @@ std::string tolerance_text(const plan::ValidationRow& row) {
                : fmt::format("-{:.3g} / +{:.3g} %", 100 * row.tolerance, 100 * up);
 }
 
+/// Returns the errors of measured steps in the form of plan/train/errors.toml.
+std::string errors_toml(const std::vector<plan::StepError>& errors) {
+    std::string text =
+        "# SPDX-License-Identifier: BSD-2-Clause\n"
+        "# The error of each measured step (steps/), ours divided by measured less 1, when the "
+        "constants of\n# the planner are fitted on all other steps. Written by "
+        "'softib plan validate --errors'.\n";
+    for (const plan::StepError& each : errors) {
+        text += fmt::format(
+            "[{}]\nexperts = {}\noperand_bytes = {}\nshort_step = {}\nleave_one_out = {:.4f}\n",
+            each.step->id, each.kind.experts, each.kind.operand_bytes, each.kind.short_step,
+            each.leave_one_out);
+    }
+    return text;
+}
+
+/// Returns the table of constants against steps, and that of errors by kind.
+std::string errors_markdown(const std::vector<plan::StepError>& errors) {
+    std::string text = fmt::format(
+        "\n## Measured steps, each without itself\n\n{} constants are fitted on {} steps. An "
+        "answer's interval is from the last column: the error of a step when the constants are "
+        "fitted on all others (exchanges by rates and latencies alone).\n\n"
+        "| constant | rates | value |\n|---|---|---|\n",
+        plan::fitted_constants().size(), errors.size());
+    for (const plan::FittedConstant& each : plan::fitted_constants()) {
+        const std::string_view generation =
+            each.generation.empty() ? std::string_view("blackwell") : each.generation;
+        const auto rates = std::ranges::find(plan::rates_presets(), generation, &plan::Rates::name);
+        plan::Rates copy = *rates;
+        text += fmt::format("| `{}` | {} | {} |\n", each.name,
+                            each.generation.empty() ? "all" : each.generation, each.of(copy));
+    }
+    text += "\n| step | what | kind | error | error without itself |\n|---|---|---|---|---|\n";
+    for (const plan::StepError& each : errors) {
+        text += fmt::format("| {} | {} | {} | {:+.1f} % | {:+.1f} % |\n", each.step->id,
+                            each.step->what, plan::describe(each.kind), 100 * each.in_sample,
+                            100 * each.leave_one_out);
+    }
+    text += "\n| kind | steps | median | 90th percentile |\n|---|---|---|---|\n";
+    for (const plan::ErrorsOfKind& each : plan::by_kind(errors)) {
+        text += fmt::format("| {} | {} | {:.1f} % | {:.1f} % |\n", each.kind, each.steps,
+                            100 * each.median, 100 * each.percentile90);
+    }
+    return text;
+}
+
 std::string markdown_of(const std::vector<CheckedRow>& all) {
     std::size_t held = 0;
     std::string table =
@@ -61,7 +108,8 @@ std::string markdown_of(const std::vector<CheckedRow>& all) {
     return fmt::format(
         "# Validation\n\nThe planner against published numbers. `make validate` writes this page "
         "by `softib plan validate --markdown`; a row that is missed stays, with the reason below. "
-        "Collectives of GPUs (C, B50 and on) and training steps (M) are timed on the flow model of "
+        "Collectives of GPUs (C, B50 and on) and training steps (M, S) are timed on the flow model "
+        "of "
         "the routed fabric, links and MPI on hosts (L2, L3, B14 to B31) and victims (B54 and on) "
         "on "
         "packets. {} of {} rows are met.\n\n{}\n## Fitted constants and misses\n\n{}",
@@ -89,8 +137,15 @@ Json json_of(const std::vector<CheckedRow>& all) {
 }  // namespace
 
 int cmd_plan_validate(const PlanValidateOptions& options) {
-    if (options.markdown && options.json) {
-        return misuse("--markdown and --json would both go to standard output: leave out one");
+    if (options.markdown + options.json + options.errors > 1) {
+        return misuse(
+            "--markdown, --json and --errors would all go to standard output: leave out all but "
+            "one");
+    }
+    if (options.errors) {
+        const Progress progress("fitting constants without each step");
+        fmt::print("{}", errors_toml(plan::step_errors()));
+        return 0;
     }
     std::vector<CheckedRow> all;
     Progress progress("validating");
@@ -102,7 +157,8 @@ int cmd_plan_validate(const PlanValidateOptions& options) {
         all.push_back({row, ours, plan::holds(row, ours)});
     }
     if (options.markdown || options.json) {
-        fmt::print("{}", options.json ? json_text(json_of(all)) : markdown_of(all));
+        fmt::print("{}", options.json ? json_text(json_of(all))
+                                      : markdown_of(all) + errors_markdown(plan::step_errors()));
         return 0;
     }
     Table table({"ROW", "WHAT", "EXPECTED", "OURS", "ERROR", "TOLERANCE", ""});

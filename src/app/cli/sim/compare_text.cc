@@ -27,7 +27,7 @@ std::string to_text(const run::Comparison& comparison) {
             text += fmt::format("{} {}: {}\n", painted("note:", Colour::kYellow), each.name, note);
         }
     }
-    return text;
+    return text + basis_text(basis_of(comparison));
 }
 
 }  // namespace softib::app::sim

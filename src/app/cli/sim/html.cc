@@ -169,6 +169,14 @@ std::string sentences(const run::Report& report) {
 
 }  // namespace
 
+std::string basis_html(std::span<const std::string> basis) {
+    std::string out = basis.empty() ? "" : "<h2>What the figures are worth</h2>\n";
+    for (const std::string& sentence : basis) {
+        out += fmt::format("<p class=\"note\">{}</p>\n", escaped(sentence));
+    }
+    return out;
+}
+
 std::string to_html(const run::Report& report) {
     const plan::Results& results = report.results;
     std::string out = page_head(report.title);
@@ -203,7 +211,7 @@ std::string to_html(const run::Report& report) {
         "<p>A cell is a link, the redder the busier; point at one to see its name.</p>\n" +
         heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
-    return out + kPageFoot;
+    return out + basis_html(report.basis) + kPageFoot;
 }
 
 std::string to_html(const run::Comparison& comparison) {
@@ -224,7 +232,7 @@ std::string to_html(const run::Comparison& comparison) {
         }
         out += "<h3>Use of links between switches</h3>\n" + heat_strip(each.report.results, false);
     }
-    return out + kPageFoot;
+    return out + basis_html(basis_of(comparison)) + kPageFoot;
 }
 
 }  // namespace softib::app::sim

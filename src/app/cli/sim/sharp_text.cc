@@ -21,7 +21,8 @@ std::string to_text(const run::SharpReport& report) {
     table.row({"a ring's host sends", fmt::format("{:.0f} bytes", report.ring_bytes())});
     table.row({"a ring's time, at least", fmt::format("{:.3f} us", report.ring_us())});
     table.row({"wrong elements", std::to_string(out.wrong_elements)});
-    return fmt::format("{}\n{}", report.report.title, table.text());
+    return fmt::format("{}\n{}{}", report.report.title, table.text(),
+                       basis_text(report.report.basis));
 }
 
 }  // namespace softib::app::sim

@@ -122,6 +122,14 @@ std::string links(const run::Report& report) {
 
 }  // namespace
 
+std::string basis_text(std::span<const std::string> basis) {
+    std::string text = basis.empty() ? "" : "\n";
+    for (const std::string& sentence : basis) {
+        text += fmt::format("- {}\n", sentence);
+    }
+    return text;
+}
+
 std::string to_text(const run::Report& report) {
     const plan::Results& results = report.results;
     std::string text = head(report) + "\n" + traffics(results) + "\n" + completions(results);
@@ -157,7 +165,7 @@ std::string to_text(const run::Report& report) {
         text += fmt::format("{} packets found their connection's state not in the adapter\n",
                             stats.context_misses);
     }
-    return text;
+    return text + basis_text(report.basis);
 }
 
 }  // namespace softib::app::sim

@@ -101,7 +101,7 @@ std::string to_text(const run::WhatIfReport& whatif) {
     for (const Rows& rows : rankings(whatif)) {
         text += "\n" + text_table(rows, kCutOff);
     }
-    return text;
+    return text + basis_text(whatif.basis);
 }
 
 std::string to_html(const run::WhatIfReport& whatif) {
@@ -110,7 +110,7 @@ std::string to_html(const run::WhatIfReport& whatif) {
     for (const Rows& rows : rankings(whatif)) {
         out += page_table(rows);
     }
-    return out + kPageFoot;
+    return out + basis_html(whatif.basis) + kPageFoot;
 }
 
 }  // namespace softib::app::sim

@@ -50,7 +50,7 @@ int write_tables(const run::Outputs& out, const run::Report& report) {
 }  // namespace
 
 std::string to_text(const run::SweepReport& report) {
-    return sweep::to_text(report);
+    return sweep::to_text(report) + basis_text(run::basis_of(report));
 }
 
 int write_outcome(const run::Outputs& out, const run::Outcome& outcome) {

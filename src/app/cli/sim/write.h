@@ -4,12 +4,17 @@
 // Writes what came of a run of `softib sim`, in each form that the user asked for. An overload for
 // each outcome and form that run::kinds_written_as() has; write.cc checks that they agree.
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "run/execute.h"
 
 namespace softib::app::sim {
+
+// What the figures are worth, at the end of a report.
+std::string basis_text(std::span<const std::string> basis);
+std::string basis_html(std::span<const std::string> basis);
 
 // Text for a terminal or a pipe.
 std::string to_text(const run::Report& report);

@@ -62,9 +62,9 @@ int softib_run(softib_simulation* simulation, uint64_t until_ps, uint32_t events
 int softib_number(const softib_simulation* simulation, const char* name, uint64_t* value);
 
 /*
- * Returns the text with a name: engine, ends, links, notes, congestion. Several lines are divided
- * by "\n". The text is valid until the next call for the same simulation. Returns NULL if no text
- * has that name.
+ * Returns the text with a name: engine, ends, links, notes, congestion, or basis, which says what
+ * the figures are worth. Several lines are divided by "\n". The text is valid until the next call
+ * for the same simulation. Returns NULL if no text has that name.
  */
 const char* softib_text(softib_simulation* simulation, const char* name);
 
