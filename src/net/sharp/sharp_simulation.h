@@ -28,7 +28,8 @@ struct SharpTask {
     /// bytes, 128 hosts, EDR, 2.83 us (Graham et al., COMHPC 2016).
     TimePs node_ps = 577'000;
     TimePs software_ps = 100'000;  ///< Time in a host's software, to send and to receive together.
-    /// Time from a packet's last bit in until an HCA handles it, instead of PlantConfig's.
+    /// An HCA's time before it sends a packet, and from a packet's last bit in until it handles it,
+    /// instead of PlantConfig's.
     TimePs hca_ps = kAdapterLatency;
 };
 
