@@ -14,9 +14,10 @@ class Fabric:
 
     def __init__(self, topology=None, *, file=None, **keys):
         if file is not None and topology is not None:
-            raise _native.Error("the dump of a fabric has its topology: leave out topology or file")
-        self.keys = ({"topology": topology or "single-switch"} if file is None
-                     else {"from": str(file)})
+            raise _native.Error(f"topology {topology!r} and file {str(file)!r} both say what the "
+                                "fabric is: leave out one of the two")
+        self.keys = {"from": str(file)} if file is not None else {
+            "topology": topology or "single-switch"}
         self.keys.update(_native.given(keys, "up"))
 
     def __repr__(self):

@@ -238,6 +238,22 @@ TEST(PartSimulation, FailuresDuringTheRunDoWhatTheyDoToOne) {
     EXPECT_GT(failed, 0U);
 }
 
+TEST(PartSimulation, PartsWithoutACableBetweenThemGiveUpMessagesAsOneDoes) {
+    const auto fabric = topo::generate(net::fat_tree(kHosts, 8, 2));
+    ASSERT_TRUE(fabric);
+    net::SimulationOptions options;
+    for (std::uint32_t node = 0; node < fabric->nodes.size(); ++node) {
+        if (fabric->nodes[node].name.starts_with("spine")) {
+            options.failures.push_back({.what = {.node = node, .port = 0}});
+        }
+    }
+    const Heard one = run_serial(*fabric, options);
+    EXPECT_GT(one.failed, 0U);
+    for (const std::uint32_t parts : {2U, 4U}) {
+        expect_same(run_parts(*fabric, options, parts), one);
+    }
+}
+
 TEST(PartSimulation, OneThatIsToldToStopStopsAll) {
     const auto fabric = topo::generate(net::fat_tree(kHosts, 8, 2));
     const auto whole = net::PartedFabric::make(*fabric, options(false), 2);

@@ -18,7 +18,7 @@ Distribution::Distribution(std::vector<double> values) : values_(std::move(value
 
 double Distribution::percentile(double percent) const {
     if (values_.empty()) {
-        return 0;
+        return kUnknown;
     }
     const double place = std::ceil(percent / 100 * static_cast<double>(values_.size()));
     return values_[static_cast<std::size_t>(std::max(place, 1.0)) - 1];

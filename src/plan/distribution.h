@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/units.h"
+
 namespace softib::plan {
 
 class Distribution {
@@ -15,11 +17,11 @@ class Distribution {
 
     std::size_t count() const { return values_.size(); }
     bool empty() const { return values_.empty(); }
-    double min() const { return values_.empty() ? 0 : values_.front(); }
-    double max() const { return values_.empty() ? 0 : values_.back(); }
+    // These are kUnknown if there are no values.
+    double min() const { return values_.empty() ? kUnknown : values_.front(); }
+    double max() const { return values_.empty() ? kUnknown : values_.back(); }
     double mean() const { return mean_; }
-    /// Returns the smallest value that `percent` percent of the values do not exceed; 0 if there
-    /// are no values.
+    /// Returns the smallest value that `percent` percent of the values do not exceed.
     double percentile(double percent) const;
     /// Returns the values in ascending order.
     const std::vector<double>& values() const { return values_; }
@@ -35,7 +37,7 @@ class Distribution {
 
   private:
     std::vector<double> values_;
-    double mean_ = 0;
+    double mean_ = kUnknown;
 };
 
 }  // namespace softib::plan

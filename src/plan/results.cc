@@ -116,6 +116,10 @@ Results summarise(const Player& player, const topo::Fabric& fabric, const Ends& 
         results.duration = std::max(results.duration, results.traffics.back().finished_at);
         all_done &= results.traffics.back().done();
     }
+    // A message that is given up has loaded links until then.
+    for (const MessageRecord& message : player.messages()) {
+        results.duration = std::max(results.duration, message.failed ? message.ended_at : 0);
+    }
     if (!all_done) {
         results.duration = player.model().now();
     }
@@ -136,17 +140,26 @@ Results summarise(const Player& player, const topo::Fabric& fabric, const Ends& 
 
 Totals total_of(const Results& results) {
     Totals totals;
+    std::uint64_t bytes = 0;
+    TimePs started_at = kNever;
+    TimePs ended_at = 0;
     std::vector<double> completion_us;
     std::vector<double> gbps;
     for (const TrafficResult& traffic : results.traffics) {
         totals.messages += traffic.messages;
         totals.delivered += traffic.delivered;
         totals.failed += traffic.failed;
-        totals.gbps += traffic.gbps;
-        totals.finished_at = std::max(totals.finished_at, traffic.finished_at);
+        totals.done &= traffic.done();
+        bytes += traffic.bytes;
+        started_at = std::min(started_at, traffic.started_at);
+        ended_at = std::max(ended_at, traffic.ended_at);
         std::ranges::copy(traffic.completion_us.values(), std::back_inserter(completion_us));
         std::ranges::copy(traffic.message_gbps.values(), std::back_inserter(gbps));
     }
+    if (totals.delivered == totals.messages) {
+        totals.finished_us = static_cast<double>(ended_at) / kPsPerUs;
+    }
+    totals.gbps = rate_gbps(bytes, ended_at - std::min(started_at, ended_at));
     totals.completion_us = Distribution(std::move(completion_us));
     totals.message_gbps = Distribution(std::move(gbps));
     return totals;

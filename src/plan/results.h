@@ -45,8 +45,10 @@ struct Totals {
     std::uint64_t messages = 0;
     std::uint64_t delivered = 0;
     std::uint64_t failed = 0;
-    double gbps = 0;         ///< Sum of the traffics' rates.
-    TimePs finished_at = 0;  ///< When the last message was delivered.
+    bool done = true;  ///< Whether all messages were delivered or given up.
+    /// Rate of all messages: the bytes that arrived by the time from the first begin to the end.
+    double gbps = 0;
+    double finished_us = kUnknown;  ///< When the last message was delivered, if all were.
     Distribution completion_us = {};
     Distribution message_gbps = {};
 };
@@ -65,7 +67,8 @@ struct LinkResult {
 };
 
 struct Results {
-    TimePs duration = 0;   ///< Time until the last message was delivered, or the run was stopped.
+    /// Time until the last message was delivered or given up, or the run was stopped.
+    TimePs duration = 0;
     double link_gbps = 0;  ///< Rate that the link of the fastest end port can carry.
     std::vector<TrafficResult> traffics = {};
     std::vector<LinkResult> links = {};       ///< In the order of node and port.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/topo/spec.h"
 #include "net/sim/simulation.h"
@@ -208,6 +209,46 @@ TEST(Results, AMessageOfAnOpenLoopIsThereWhenItBegins) {
     EXPECT_GE(result.delivered, 22U);
     EXPECT_LE(result.unfinished, 2U);
     EXPECT_EQ(result.delivered + result.unfinished + result.not_begun, result.messages);
+}
+
+TEST(Results, ALinkCarriesNoMoreThanItCanWhenMessagesAreGivenUp) {
+    const auto fabric = topo::generate(tree());
+    net::SimulationOptions options{.engine = "ftree"};
+    for (std::uint32_t node = 0; node < fabric->nodes.size(); ++node) {
+        if (fabric->nodes[node].name.starts_with("spine")) {
+            options.failures.push_back({.what = {.node = node, .port = 0}});
+        }
+    }
+    const Results results = play(tree(), {{.pattern = Pattern::kShift, .bytes = 100'000}}, options);
+    EXPECT_EQ(results.traffics.front().delivered, 24U);
+    EXPECT_EQ(results.traffics.front().failed, 8U);
+    EXPECT_GT(results.duration, 7 * options.hosts.timeout_ps);
+    for (const LinkResult& link : results.links) {
+        EXPECT_LE(link.gbps, link.load.gbps) << link.name;
+    }
+    EXPECT_TRUE(std::isnan(total_of(results).finished_us));
+}
+
+TEST(Results, TrafficsTogetherHaveTheirBytesInTheTimeOfAll) {
+    const topo::Spec star{.shape = topo::Shape::kSingleSwitch, .hosts = 2};
+    // Both share a cable of 400 Gb/s until the shorter one has ended.
+    const Traffic shorter{.pattern = Pattern::kPairs, .bytes = 1'000'000, .pairs = {{0, 1}}};
+    const Traffic longer{.pattern = Pattern::kPairs, .bytes = 3'000'000, .pairs = {{0, 1}}};
+    const Totals totals = total_of(play(star, {shorter, longer}));
+    EXPECT_NEAR(totals.gbps, 397, 2);
+    EXPECT_NEAR(totals.finished_us, 4'000'000 * 8 / 397e3, 0.5);
+}
+
+TEST(Results, WhatARunHasNotShownIsUnknown) {
+    const Results results =
+        play(tree(), {{.pattern = Pattern::kShift, .bytes = 10'000'000}}, {}, 50'000'000);
+    const Totals totals = total_of(results);
+    for (const double figure : {totals.finished_us, totals.completion_us.percentile(50),
+                                totals.message_gbps.mean(), totals.message_gbps.min()}) {
+        EXPECT_TRUE(std::isnan(figure));
+    }
+    EXPECT_EQ(show_rate(totals.message_gbps.min()), "-");
+    EXPECT_EQ(show_us(totals.finished_us), "-");
 }
 
 TEST(Results, PercentilesAndHistogramAreThoseOfTheValues) {

@@ -145,11 +145,16 @@ std::string show_time(TimePs time) {
     return time == kNever ? "never" : show(static_cast<double>(time), kShown);
 }
 
+std::string show_us(double us) {
+    return std::isnan(us) ? "-" : show_time(static_cast<TimePs>(us * 1e6));
+}
+
 std::string show_rate(double gbps) {
-    return gbps >= 10'000  ? fmt::format("{:.1f} Tb/s", gbps / 1000)
-           : gbps >= 0.1   ? fmt::format("{:.1f} Gb/s", gbps)
-           : gbps >= 0.001 ? fmt::format("{:.2f} Mb/s", gbps * 1000)
-                           : fmt::format("{:.3g} Gb/s", gbps);
+    return std::isnan(gbps) ? "-"
+           : gbps >= 10'000 ? fmt::format("{:.1f} Tb/s", gbps / 1000)
+           : gbps >= 0.1    ? fmt::format("{:.1f} Gb/s", gbps)
+           : gbps >= 0.001  ? fmt::format("{:.2f} Mb/s", gbps * 1000)
+                            : fmt::format("{:.3g} Gb/s", gbps);
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {

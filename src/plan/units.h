@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,10 @@ namespace softib::plan {
 
 using net::kNever;
 using net::TimePs;
+
+/// A figure that a run has not shown, as the rate of messages of which none was delivered: not a
+/// number. Tables show "-", JSON null, and comma-separated values nothing.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::expected<std::uint64_t, std::string> parse_size(std::string_view text);
 std::expected<TimePs, std::string> parse_time(std::string_view text);
@@ -29,7 +34,8 @@ std::expected<std::uint64_t, std::string> parse_count(std::string_view text);
 
 std::string show_size(std::uint64_t bytes);  ///< "2.10 MB"
 std::string show_time(TimePs time);          ///< "41.3 us"
-std::string show_rate(double gbps);          ///< "397.2 Gb/s"
+std::string show_rate(double gbps);          ///< "397.2 Gb/s"; "-" if it is unknown
+std::string show_us(double us);              ///< show_time() of microseconds; "-" if unknown
 
 /// Returns a number with a noun, in the plural if need be: "1 host", "2 hosts", "2 switches".
 std::string counted(std::uint64_t count, std::string_view what);

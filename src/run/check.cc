@@ -50,7 +50,8 @@ std::string idle_with(const Pending& each, const spec::Scenario& scenario,
                       const spec::TrafficWish& wish, spec::RunKind kind) {
     const plan::Pattern pattern = wish.traffic.pattern;
     const bool sharp = pattern == plan::Pattern::kSharpAllReduce;
-    if (each.given.key == "pattern" && sharp != (kind == spec::RunKind::kSharp)) {
+    const bool alone = kind == spec::RunKind::kSharp && scenario.traffics.size() == 1;
+    if (each.given.key == "pattern" && (sharp ? !alone : kind == spec::RunKind::kSharp)) {
         return fmt::format(
             "{}: {} stands alone: no other traffic and no other kind of run goes "
             "with it",
@@ -155,7 +156,7 @@ const Serves& serves_of(const spec::KeyRule& rule) {
     if (rule.key.name == "link_layer") {
         return kLinkLayer;
     }
-    if (rule.about == spec::About::kManager && rule.simulated && rule.key.name != "engine") {
+    if (is_of_lanes(rule)) {
         return rule.key.name == "qos" || rule.key.name == "max_op_vls" ? kLanes : kOfQos;
     }
     return rule.about == spec::About::kShape || rule.simulated ? kAlways : kRunning;
@@ -267,6 +268,10 @@ std::string clash(const Given& given, const Option& option, const std::vector<Gi
 }
 
 }  // namespace
+
+bool is_of_lanes(const spec::KeyRule& rule) {
+    return rule.about == spec::About::kManager && rule.simulated && rule.key.name != "engine";
+}
 
 std::optional<std::string> find_idle(const Run& run, const std::vector<Given>& options) {
     const spec::RunKind kind = run.kind_name();

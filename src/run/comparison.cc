@@ -5,12 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
-#include <iterator>
 
 #include "answer/json_text.h"
 #include "plan/units.h"
 #include "run/basis.h"
+#include "run/csv.h"
 #include "spec/scenario/serves.h"
 
 namespace softib::run {
@@ -19,28 +20,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string shown_us(double us) {
-    return plan::show_time(static_cast<plan::TimePs>(us * 1e6));
-}
-
 }  // namespace
 
 ComparedFigures figures_of(const Report& report) {
-    ComparedFigures figures;
-    std::vector<double> completion_us;
-    std::vector<double> gbps;
-    for (const plan::TrafficResult& traffic : report.results.traffics) {
-        figures.messages += traffic.messages;
-        figures.delivered += traffic.delivered;
-        figures.failed += traffic.failed;
-        figures.finished_at = std::max(figures.finished_at, traffic.finished_at);
-        figures.done &= traffic.done();
-        figures.gbps += traffic.gbps;
-        std::ranges::copy(traffic.completion_us.values(), std::back_inserter(completion_us));
-        std::ranges::copy(traffic.message_gbps.values(), std::back_inserter(gbps));
-    }
-    figures.completion_us = plan::Distribution(std::move(completion_us));
-    figures.message_gbps = plan::Distribution(std::move(gbps));
+    ComparedFigures figures{plan::total_of(report.results)};
     figures.dropped = report.results.stats.discarded + report.results.stats.lost;
     std::uint64_t ports = 0;
     for (const plan::LinkResult& link : report.results.links) {
@@ -64,34 +47,36 @@ std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparis
     const std::vector<std::pair<std::string, Cell>> kinds{
         {"delivered",
          [](const Report&, const ComparedFigures& all) {
-             return fmt::format("{}/{}", all.delivered, all.messages);
+             return fmt::format("{}/{}", all.totals.delivered, all.totals.messages);
          }},
         {"done after",
          [](const Report& report, const ComparedFigures& all) {
-             return all.done ? plan::show_time(all.finished_at)
-                             : fmt::format("not in {}", plan::show_time(report.results.duration));
+             return !std::isnan(all.totals.finished_us) ? plan::show_us(all.totals.finished_us)
+                    : all.totals.done
+                        ? std::string("never")
+                        : fmt::format("not in {}", plan::show_time(report.results.duration));
          }},
-        {"together",
-         [](const Report&, const ComparedFigures& all) { return plan::show_rate(all.gbps); }},
+        {"together", [](const Report&,
+                        const ComparedFigures& all) { return plan::show_rate(all.totals.gbps); }},
         {"message: mean",
          [](const Report&, const ComparedFigures& all) {
-             return plan::show_rate(all.message_gbps.mean());
+             return plan::show_rate(all.totals.message_gbps.mean());
          }},
         {"message: slowest 1 %",
          [](const Report&, const ComparedFigures& all) {
-             return plan::show_rate(all.message_gbps.percentile(1));
+             return plan::show_rate(all.totals.message_gbps.percentile(1));
          }},
         {"completion: median",
          [](const Report&, const ComparedFigures& all) {
-             return shown_us(all.completion_us.percentile(50));
+             return plan::show_us(all.totals.completion_us.percentile(50));
          }},
         {"completion: 99 %",
          [](const Report&, const ComparedFigures& all) {
-             return shown_us(all.completion_us.percentile(99));
+             return plan::show_us(all.totals.completion_us.percentile(99));
          }},
         {"completion: max",
          [](const Report&, const ComparedFigures& all) {
-             return shown_us(all.completion_us.max());
+             return plan::show_us(all.totals.completion_us.max());
          }},
         {"packets dropped",
          [](const Report&, const ComparedFigures& all) { return std::to_string(all.dropped); }},
@@ -129,16 +114,16 @@ Json to_fields(const Compared& each) {
     const ComparedFigures all = figures_of(each.report);
     const net::ModelStats& stats = each.report.results.stats;
     return {{"name", each.name},
-            {"messages", all.messages},
-            {"delivered", all.delivered},
-            {"failed", all.failed},
-            {"finished_us", static_cast<double>(all.finished_at) / 1e6},
-            {"gbps", all.gbps},
-            {"message_gbps", all.message_gbps.mean()},
-            {"message_gbps_p1", all.message_gbps.percentile(1)},
-            {"completion_us_p50", all.completion_us.percentile(50)},
-            {"completion_us_p99", all.completion_us.percentile(99)},
-            {"completion_us_max", all.completion_us.max()},
+            {"messages", all.totals.messages},
+            {"delivered", all.totals.delivered},
+            {"failed", all.totals.failed},
+            {"finished_us", all.totals.finished_us},
+            {"gbps", all.totals.gbps},
+            {"message_gbps", all.totals.message_gbps.mean()},
+            {"message_gbps_p1", all.totals.message_gbps.percentile(1)},
+            {"completion_us_p50", all.totals.completion_us.percentile(50)},
+            {"completion_us_p99", all.totals.completion_us.percentile(99)},
+            {"completion_us_max", all.totals.completion_us.max()},
             {"dropped", all.dropped},
             {"resent", stats.resent},
             {"timeouts", stats.timeouts},
@@ -160,9 +145,10 @@ std::string to_csv(const Comparison& comparison) {
         for (const auto& [name, value] : fields.items()) {
             names += (names.empty() ? "" : ",") + name;
             values += (values.empty() ? "" : ",");
-            values += value.is_null()     ? std::string()
-                      : value.is_string() ? value.get<std::string>()
-                                          : value.dump();
+            values += value.is_string()         ? csv_cell(value.get<std::string>())
+                      : value.is_number_float() ? csv_number(value.get<double>())
+                      : value.is_null()         ? std::string()
+                                                : value.dump();
         }
         text += (text.empty() ? names + "\n" : "") + values + "\n";
     }

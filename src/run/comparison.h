@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/distribution.h"
+#include "plan/results.h"
 #include "run/report.h"
 
 namespace softib::run {
@@ -25,14 +25,7 @@ struct Comparison {
 
 /// The figures of one network that are compared, over all its traffics together.
 struct ComparedFigures {
-    std::uint64_t messages = 0;
-    std::uint64_t delivered = 0;
-    std::uint64_t failed = 0;
-    plan::TimePs finished_at = 0;  ///< When the last message was delivered.
-    bool done = true;              ///< All messages were delivered or given up.
-    double gbps = 0;               ///< The sum of the traffics' rates.
-    plan::Distribution completion_us = {};
-    plan::Distribution message_gbps = {};
+    plan::Totals totals = {};
     std::uint64_t dropped = 0;  ///< Packets that switches, HCAs and cables lost.
     double xmit_wait = 0;       ///< Part of the run that a port with traffic waited, on average.
     std::uint64_t victims = 0;  ///< Flows that waited behind congestion which others caused.

@@ -10,6 +10,7 @@
 #include "parallel/for_each.h"
 #include "plan/route_loads.h"
 #include "run/basis.h"
+#include "run/options.h"
 #include "run/single.h"
 
 namespace softib::run {
@@ -56,7 +57,7 @@ class Executor {
                 !accepted) {
                 return std::unexpected(accepted.error());
             }
-            auto report = simulate(*chosen, *experiment, run_.place, watch_);
+            auto report = simulate(*chosen, *experiment, place_of(*chosen), watch_);
             if (!report) {
                 return std::unexpected(fmt::format("{}: {}", variant.name, report.error()));
             }
@@ -146,6 +147,15 @@ class Executor {
         cost.seconds *= static_cast<double>(simulations) / run_.place.threads;
         return watch_.accept(cost);
     }
+    /// Returns the place of a network that is compared: one thread where more would not act.
+    Place place_of(const spec::Scenario& chosen) const {
+        const spec::Serves& threads = find_option("threads")->serves;
+        Place place = run_.place;
+        if (!threads.models.has(chosen.model) || !threads.layers.has(chosen.fabric.link_layer)) {
+            place.threads = 1;
+        }
+        return place;
+    }
     static WhatIfCase to_case(const Report& report, std::string lost) {
         const plan::Totals totals = plan::total_of(report.results);
         return {.lost = std::move(lost),
@@ -155,7 +165,7 @@ class Executor {
                 .gbps = totals.gbps,
                 .message_gbps = totals.message_gbps.mean(),
                 .slowest_gbps = totals.message_gbps.min(),
-                .finished_us = static_cast<double>(totals.finished_at) / 1e6};
+                .finished_us = totals.finished_us};
     }
 
     static std::string names_of(const topo::Fabric& fabric,
@@ -262,7 +272,7 @@ PointOutcome simulate_point(const Run& run, const spec::SweepPoint& point, Watch
     const plan::Totals totals = plan::total_of(report.results);
     return {.messages = totals.messages,
             .delivered = totals.delivered,
-            .duration_us = static_cast<double>(totals.finished_at) / 1e6,
+            .duration_us = totals.finished_us,
             .gbps = totals.gbps,
             .message_gbps = totals.message_gbps.mean(),
             .slowest_gbps = totals.message_gbps.min(),

@@ -11,6 +11,7 @@
 
 #include "run/check.h"
 #include "run/options.h"
+#include "spec/key_rule.h"
 
 namespace softib::run {
 
@@ -104,7 +105,7 @@ class Maker {
                 return loaded;
             }
             // A description is that of a running fabric too: some of its keys are only for that.
-            fabric.origins = origins;
+            forget_origins(origins, fabric);
         }
         for (const auto& [key, value] : fabric_keys_) {
             if (auto applied = spec::apply_flag(key, value, fabric); !applied) {
@@ -114,6 +115,16 @@ class Maker {
         const auto from = fabric.origins.find("from");
         const bool by_flag = from != fabric.origins.end() && from->second == "--from";
         return by_flag ? spec::load_netlist(fabric) : spec::Result{};
+    }
+
+    /// Forgets where keys of a fabric stand that are not in `before`, but for those of lanes: what
+    /// they say acts on a running fabric too, or is refused there.
+    static void forget_origins(const decltype(spec::Description::origins)& before,
+                               spec::Description& fabric) {
+        std::erase_if(fabric.origins, [&](const auto& origin) {
+            const spec::KeyRule* const rule = spec::find_rule(origin.first);
+            return !before.contains(origin.first) && (rule == nullptr || !is_of_lanes(*rule));
+        });
     }
 
     spec::Result set_keys() {
@@ -185,7 +196,12 @@ class Maker {
         } else if (!scenario.compare.empty()) {
             run_.kind = Compare{scenario.compare};
         } else if (sharp) {
-            run_.kind = Sharp{{.bytes = scenario.traffics.front().traffic.bytes}};
+            Sharp kind{{.bytes = scenario.traffics.front().traffic.bytes}};
+            if (std::ranges::find(scenario.given, "hca_latency", &Given::key) !=
+                scenario.given.end()) {
+                kind.task.hca_ps = scenario.options.plant.hca_ps;
+            }
+            run_.kind = kind;
         }
         return {};
     }

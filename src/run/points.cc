@@ -81,7 +81,7 @@ std::string to_csv(const SweepReport& report) {
         const PointOutcome outcome = row.outcome.value_or(PointOutcome{});
         const bool known = row.outcome && !row.outcome->failed;
         for_each_number(outcome, [&](const char*, auto value) {
-            text += known ? fmt::format(",{}", value) : ",";
+            text += known ? "," + csv_number(value) : ",";
         });
         text += fmt::format(",{},{}\n", outcome.log_hash, csv_cell(outcome.error));
     }

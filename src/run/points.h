@@ -18,6 +18,7 @@ struct PointOutcome {
     std::string error = {};  ///< Why the point failed, if it did.
     std::uint64_t messages = 0;
     std::uint64_t delivered = 0;
+    // These are plan::kUnknown if nothing was delivered, the first if not all was.
     double duration_us = 0;  ///< Virtual time until the last delivery.
     double gbps = 0;         ///< The rate of all messages together.
     double message_gbps = 0;

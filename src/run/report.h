@@ -46,10 +46,14 @@ inline constexpr char kNoPackets[] =
     "and "
     "the order of packets are not known";
 
-/// Returns how many flows a link has, or "?" if it is between switches that choose paths by
+/// Returns whether the flows of a link are known: not between switches that choose paths by
 /// themselves.
+inline bool flows_known(const Report& report, const plan::LinkResult& link) {
+    return !report.adaptive || link.host;
+}
+/// Returns how many flows a link has, or "?" if that is not known.
 inline std::string flows_on(const Report& report, const plan::LinkResult& link) {
-    return report.adaptive && !link.host ? "?" : std::to_string(link.flows);
+    return flows_known(report, link) ? std::to_string(link.flows) : "?";
 }
 
 std::string to_json(const Report& report);

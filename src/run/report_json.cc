@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "answer/json_text.h"
+#include "run/csv.h"
 #include "run/report.h"
 #include "spec/scenario/serves.h"
 
@@ -52,7 +53,6 @@ Json to_json(const plan::TrafficResult& traffic) {
 }
 
 Json to_json(const Report& report, const plan::LinkResult& link) {
-    const bool flows_known = !report.adaptive || link.host;
     const auto of_packets = [&](auto value) {
         return report.has_packets() ? Json(value) : Json(nullptr);
     };
@@ -62,7 +62,7 @@ Json to_json(const Report& report, const plan::LinkResult& link) {
             {"full", link.full},
             {"xmit_wait", of_packets(link.wait)},
             {"xmit_wait_ps", of_packets(link.load.wait_ps)},
-            {"flows", flows_known ? Json(link.flows) : Json(nullptr)},
+            {"flows", flows_known(report, link) ? Json(link.flows) : Json(nullptr)},
             {"bytes", link.load.bytes},
             {"packets", of_packets(link.load.packets)},
             {"gbps", link.gbps},
@@ -159,9 +159,9 @@ std::string to_csv(const Report& report) {
                                   : 0;
         text += fmt::format(
             "{},{},{},{},{},{},{},{},{},{}\n", report.results.traffics[message.traffic].pattern,
-            report.ends[message.from], report.ends[message.to], message.bytes, message.started_at,
-            time(message.delivered_at), time(message.ended_at), message.failed ? 1 : 0,
-            timed ? fmt::format("{:.3f}", gbps) : "", message.arrived());
+            csv_cell(report.ends[message.from]), csv_cell(report.ends[message.to]), message.bytes,
+            message.started_at, time(message.delivered_at), time(message.ended_at),
+            message.failed ? 1 : 0, timed ? fmt::format("{:.3f}", gbps) : "", message.arrived());
     }
     return text;
 }
@@ -172,9 +172,11 @@ std::string links_csv(const Report& report) {
         return report.has_packets() ? std::to_string(value) : std::string();
     };
     for (const plan::LinkResult& link : report.results.links) {
-        text += fmt::format("{},{},{},{},{:.4f},{:.4f},{},{},{:.3f},{:.1f}\n", link.name, link.peer,
-                            link.load.bytes, of_packets(link.load.packets), link.use, link.full,
-                            of_packets(link.load.wait_ps), link.flows, link.gbps, link.load.gbps);
+        text += fmt::format("{},{},{},{},{:.4f},{:.4f},{},{},{:.3f},{:.1f}\n", csv_cell(link.name),
+                            csv_cell(link.peer), link.load.bytes, of_packets(link.load.packets),
+                            link.use, link.full, of_packets(link.load.wait_ps),
+                            flows_known(report, link) ? std::to_string(link.flows) : "", link.gbps,
+                            link.load.gbps);
     }
     return text;
 }

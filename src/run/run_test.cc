@@ -208,6 +208,52 @@ TEST(Run, ASharpAllReduceTakesOnlyWhatActsInIt) {
             << key << ": " << told;
     }
     EXPECT_EQ(why({}, "[fabric]\nhosts = 4\n[[traffic]]\npattern = \"sharp-allreduce\"\n"), "");
+    // Only one of them could be in the report.
+    EXPECT_NE(why({{"traffic", "sharp-allreduce"}, {"traffic", "sharp-allreduce,size=8"}})
+                  .find("stands alone"),
+              std::string::npos);
+}
+
+TEST(Run, AListInAVariantBelongsToItsKey) {
+    const Flags lanes{
+        {"compare", "ib,ib+qos+vlarb-low=0:64,1:192+sl2vl=0,1,roce+ecn=16KiB:64KiB:20%"}};
+    const auto run = make_run({.flags = on_tree(lanes)});
+    ASSERT_TRUE(run) << run.error().text;
+    const auto& variants = std::get<Compare>(run->kind).variants;
+    ASSERT_EQ(variants.size(), 3U);
+    EXPECT_EQ(variants[1].keys[1].second, "0:64,1:192");
+    EXPECT_EQ(variants[1].keys[2].second, "0,1");
+    EXPECT_NE(why({{"compare", "ib,rose"}}).find("must be a list of ib and roce"),
+              std::string::npos);
+}
+
+TEST(Run, KeysOfLanesInADescriptionActOrAreRefused) {
+    const std::string file = testing::TempDir() + "lanes.toml";
+    std::ofstream(file) << "hosts = 4\ndata_path = \"packet\"\nvlarb_low = \"0:4\"\n";
+    const auto refused = [&](const Flags& flags) {
+        const auto run = make_run({.config = file, .flags = flags});
+        return run ? "" : run.error().text;
+    };
+    EXPECT_NE(refused({}).find("lanes.toml:3:13: 'vlarb_low' does nothing without qos"),
+              std::string::npos);
+    EXPECT_EQ(refused({{"qos", "true"}}), "");
+    EXPECT_NE(refused({{"qos", "true"}, {"model", "flow"}}).find("needs packets"),
+              std::string::npos);
+}
+
+TEST(Run, APartOfTheLinkNeedsLinksOfOneSpeed) {
+    const std::string file = testing::TempDir() + "speeds.net";
+    std::ofstream(file) << "Switch 2 \"s\"\n[1] \"a\"[1] # 4xHDR\n[2] \"b\"[1] # 4xEDR\n"
+                           "Hca 1 \"a\"\n[1] \"s\"[1] # 4xHDR\nHca 1 \"b\"\n[1] \"s\"[2] # 4xEDR\n";
+    const auto error_of = [&](const std::string& rate) {
+        const auto run = make_run({.flags = {{"from", file}, {"rate", rate}, {"size", "4kB"}}});
+        EXPECT_TRUE(run) << run.error().text;
+        Watch watch;
+        const auto outcome = execute(*run, watch);
+        return outcome ? "" : outcome.error();
+    };
+    EXPECT_NE(error_of("50%").find("hosts have links of 200 and of 100 Gb/s"), std::string::npos);
+    EXPECT_EQ(error_of("50Gb/s"), "");
 }
 
 TEST(Run, ALibraryThatHoldsOneSimulationRefusesTheOtherKinds) {

@@ -24,6 +24,7 @@ plan::TrafficResult traffic_of(const SharpReport& of) {
             .delivered = members,
             .bytes = members * of.bytes,
             .finished_at = of.outcome.took_ps,
+            .ended_at = of.outcome.took_ps,
             .gbps = static_cast<double>(members) * of.gbps(),
             .completion_us = plan::Distribution(std::vector<double>(members, of.us())),
             .message_gbps = plan::Distribution(std::vector<double>(members, of.gbps()))};
@@ -33,6 +34,9 @@ plan::TrafficResult traffic_of(const SharpReport& of) {
 
 std::expected<SharpReport, std::string> simulate_sharp(const Run& run,
                                                        const spec::Experiment& experiment) {
+    if (auto checked = net::check_options(experiment.options); !checked) {
+        return std::unexpected(checked.error().message);
+    }
     auto routes = net::route_at_start(experiment.fabric, experiment.options);
     if (!routes) {
         return std::unexpected(routes.error().message);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <tuple>
 
 #include "core/topo/subnets.h"
 #include "plan/results.h"
@@ -45,6 +46,34 @@ std::string describe_network(net::ModelKind model, const net::SimulationOptions&
                        roce.hosts.selective ? "selective repeat" : "go-back-N");
 }
 
+/// Returns how many messages failed, why, and one of them; empty if none did.
+std::string failures_of(const spec::Experiment& experiment, const plan::Player& player) {
+    const plan::MessageRecord* first = nullptr;
+    std::uint64_t count = 0;
+    for (const plan::MessageRecord& each : player.messages()) {
+        const auto place = [](const plan::MessageRecord& of) {
+            return std::tuple(of.traffic, of.from, of.to);
+        };
+        if (each.failed) {
+            ++count;
+            first = first == nullptr || place(each) < place(*first) ? &each : first;
+        }
+    }
+    if (first == nullptr) {
+        return {};
+    }
+    const net::MessageConfig& hosts = experiment.options.hosts;
+    const plan::Ends ends(experiment.fabric);
+    return fmt::format("{} failed, as that from {} to {}: {}", counted(count, "message"),
+                       ends.name(first->from), ends.name(first->to),
+                       first->ended_at <= first->started_at
+                           ? std::string("no route leads there")
+                           : fmt::format("its sender gave up after {} in a row without progress, "
+                                         "{} each (retries, timeout)",
+                                         counted(hosts.retries + 1U, "timeout"),
+                                         plan::show_time(hosts.timeout_ps)));
+}
+
 Report report_of(const spec::Scenario& scenario, const spec::Experiment& experiment,
                  const plan::Player& player, const Ran& ran) {
     const net::Model& model = player.model();
@@ -75,6 +104,9 @@ Report report_of(const spec::Scenario& scenario, const spec::Experiment& experim
             report.notes.push_back(fmt::format("the failure at {} comes after the end of the run",
                                                plan::show_time(failure.at)));
         }
+    }
+    if (std::string failed = failures_of(experiment, player); !failed.empty()) {
+        report.notes.push_back(std::move(failed));
     }
     if (!ran.stopped && model.idle() && model.unfinished() != 0) {
         report.notes.push_back(

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 double ratio(double after, double before) {
-    return before == 0 ? 0 : after / before;
+    return before == 0 ? plan::kUnknown : after / before;
 }
 
 Json to_json(const std::vector<plan::Loss>& losses, const std::vector<std::string>& names) {
@@ -60,9 +60,11 @@ std::string to_csv(const WhatIfReport& whatif) {
         "lost,engine,messages,delivered,finished_us,gbps,message_gbps,slowest_gbps,of_before\n";
     const double before = whatif.cases.front().message_gbps;
     for (const WhatIfCase& each : whatif.cases) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(each.lost), each.engine,
-                            each.messages, each.delivered, each.finished_us, each.gbps,
-                            each.message_gbps, each.slowest_gbps, ratio(each.message_gbps, before));
+        text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(each.lost),
+                            csv_cell(each.engine), each.messages, each.delivered,
+                            csv_number(each.finished_us), csv_number(each.gbps),
+                            csv_number(each.message_gbps), csv_number(each.slowest_gbps),
+                            csv_number(ratio(each.message_gbps, before)));
     }
     return text;
 }

@@ -22,7 +22,8 @@ struct WhatIfCase {
     double gbps = 0;          ///< The rate of all messages together.
     double message_gbps = 0;  ///< The mean rate of a message.
     double slowest_gbps = 0;  ///< The rate of the slowest message.
-    double finished_us = 0;   ///< When the last message was delivered.
+    /// When the last message was delivered; plan::kUnknown, as are rates, if not all were.
+    double finished_us = 0;
 };
 
 struct WhatIfReport {

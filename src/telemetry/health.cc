@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 namespace softib::telemetry {
 
@@ -58,10 +59,16 @@ Check check_lids(const Inventory& inventory) {
     return check;
 }
 
-Check check_nodes(const Snapshot& snapshot) {
+/// Checks whether nodes answer. A node without an active port cannot; its alarm is wrong enough.
+Check check_nodes(const Snapshot& snapshot, const std::vector<Event>& alarms) {
+    const std::size_t all = snapshot.inventory->nodes.size();
+    const auto cut_off = static_cast<std::size_t>(
+        std::ranges::count(alarms, std::string_view("node_down"), &Event::kind));
     Check check{"nodes",
                 Severity::kInfo,
-                fmt::format("all {} nodes answer", snapshot.inventory->nodes.size()),
+                cut_off == 0 ? fmt::format("all {} nodes answer", all)
+                             : fmt::format("{} of {} nodes answer, the rest have no active port",
+                                           all - std::min(cut_off, all), all),
                 {}};
     if (!snapshot.sample.silent.empty()) {
         check = {"nodes", Severity::kMinor,
@@ -95,7 +102,7 @@ std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Even
     checks.push_back(snapshot.trouble.empty()
                          ? Check{"source", Severity::kInfo, "the fabric can be read", {}}
                          : Check{"source", Severity::kCritical, snapshot.trouble, {}});
-    checks.push_back(check_nodes(snapshot));
+    checks.push_back(check_nodes(snapshot, alarms));
     checks.push_back(check_ports(snapshot, "links", Severity::kCritical, "are not active",
                                  "every cabled port is active",
                                  [&](std::uint32_t i) { return !is_active(sample.states[i]); }));

@@ -50,7 +50,17 @@ class SharpSim(CliCase):
         by_flags = self.json("sim", "--hosts", "4", "--traffic", "sharp-allreduce,size=8")
         self.assertEqual(by_file["log_hash"], by_flags["log_hash"])
 
+    def test_a_faster_adapter_is_never_slower(self):
+        def took(*latency):
+            return self.json("sim", "--hosts", "4", "--traffic", "sharp-allreduce,size=8",
+                             *latency)["sharp"]["time_us"]
+        times = [took("--hca-latency", latency) for latency in ("0ns", "100ns", "300ns")]
+        self.assertEqual(times, sorted(set(times)))
+        self.assertEqual(took(), times[-1])
+
     def test_text_and_what_it_refuses(self):
+        self.assertIn("a lane's buffer must hold one packet", self.refused(
+            "sim", "--hosts", "4", "--traffic", "sharp-allreduce", "--buffer", "4KiB"))
         base = ("sim", "--hosts", "4", "--traffic")
         self.assertIn("datagrams (LLT)", self.ok(*base, "sharp-allreduce,size=8"))
         self.assertIn("whole elements of 4", self.refused(*base, "sharp-allreduce,size=7"))

@@ -189,6 +189,11 @@ class Sim(CliCase):
         self.assertTrue(all(float(row["gbps"]) > 0 for row in rows))
         links = list(csv.DictReader(io.StringIO(self.ok("sim", *TREE, "--csv-links", "-"))))
         self.assertEqual(len(links), 128)
+        # Switches choose, so nobody knows the flows of cables between them.
+        links = list(csv.DictReader(io.StringIO(
+            self.ok("sim", *TREE, "--adaptive", "--csv-links", "-"))))
+        self.assertEqual({row["flows"] for row in links
+                          if row["link"][0] in "ls" and row["to"][0] in "ls"}, {""})
 
     def test_what_came_until_the_end_counts(self):
         for model, most in ("packet", 4 * 397), ("flow", 4 * 398):
@@ -209,6 +214,36 @@ class Sim(CliCase):
         notes = self.json("sim", "--from", path, "--size", "10kB")["notes"]
         os.unlink(path)
         self.assertRegex(notes[0], r"4 ends of cables without a speed: .* 10 Gb/s \(4x SDR\)")
+
+    def test_messages_that_are_given_up_are_said_and_load_no_cable_beyond_its_rate(self):
+        cut = ("--topology", "fat-tree", "--hosts", "16", "--radix", "8", "--fail-random", "16")
+        said = self.json("sim", *cut, "--size", "1MB")
+        failed = said["traffic"][0]["failed"]
+        self.assertGreater(failed, 0)
+        self.assertRegex(said["notes"][0],
+                         rf"^{failed} messages failed, as that from h\d+ to h\d+: "
+                         "its sender gave up after 8 timeouts in a row")
+        for link in said["busiest_links"]:
+            self.assertLessEqual(link["gbps"], link["link_gbps"])
+        flow = self.json("sim", *cut, "--size", "1MB", "--model", "flow")
+        self.assertRegex(flow["notes"][0], rf"^{failed} messages failed, .*: no route leads there$")
+
+    def test_what_nothing_delivered_has_no_time(self):
+        """A fabric that stops at once must not look like the fastest one."""
+        stuck = ("--topology", "torus", "--dimensions", "7", "--hosts", "14", "--engine", "minhop",
+                 "--traffic", "shift,shift=6", "--size", "4MB")
+        both = self.json("sim", *stuck, "--compare", "ib,roce")["variants"]
+        for variant in both:
+            self.assertEqual((variant["delivered"], variant["finished_us"],
+                              variant["completion_us_p50"], variant["message_gbps"]),
+                             (0, None, None, None))
+        text = self.ok("sim", *stuck, "--compare", "ib,roce")
+        self.assertRegex(text, r"completion: median +- +-")
+        rows = list(csv.DictReader(io.StringIO(
+            self.ok("sim", "whatif", *stuck, "--fail-random", "1", "--csv", "-"))))
+        self.assertEqual((rows[0]["delivered"], rows[0]["finished_us"], rows[1]["of_before"]),
+                         ("0", "", ""))
+        self.assertEqual(rows[1]["delivered"], "14")
 
     def test_a_failure_after_the_end_is_said(self):
         said = self.json("sim", *TREE, "--size", "10kB", "--fail-link", "leaf0:5@1s")
@@ -311,6 +346,11 @@ class Sim(CliCase):
         self.assertGreater(said["worst_switches"][0]["unreachable_flows"], 0)
         text = self.ok("sim", "whatif", *TREE, "--size", "100kB", "--fail-link", "leaf0:5")
         self.assertRegex(text, r"leaf0:5 +ftree|leaf0:5 +updn|leaf0:5 +nue")
+        rows = list(csv.DictReader(io.StringIO(
+            self.ok("sim", "whatif", *TREE, "--size", "9kB", "--fail-random", "2", "--csv", "-"))))
+        for row in rows:
+            self.assertNotIn(None, row)
+            self.assertEqual(row["delivered"], "32")
         self.assertIn("SWITCH", text)
 
     def test_whatif_loses_routers(self):

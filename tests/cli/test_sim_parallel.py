@@ -99,6 +99,17 @@ class Parallel(CliCase):
             self.assertEqual(self.ok(*flags, table, "-", "--threads", "3"),
                              self.ok(*flags, table, "-"))
 
+    def test_networks_that_are_compared_have_threads_where_they_can(self):
+        flags = ("sim", *TREE, "--size", "9kB", "--compare", "ib,roce,ib+model=flow", "--csv", "-")
+        self.assertEqual(self.ok(*flags, "--threads", "2"), self.ok(*flags))
+
+    def test_hosts_that_failures_have_parted_give_up_alike(self):
+        flags = ("--topology", "fat-tree", "--hosts", "16", "--radix", "8", "--fail-random", "16",
+                 "--size", "100kB")
+        one = self.report(flags)
+        self.assertGreater(one["traffic"][0]["failed"], 0)
+        self.assertEqual(self.report((*flags, "--threads", "2")), one)
+
     def test_more_threads_than_switches(self):
         one = self.report(("--hosts", "4", "--size", "10kB"))
         self.assertEqual(self.report(("--hosts", "4", "--size", "10kB", "--threads", "3")), one)

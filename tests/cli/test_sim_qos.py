@@ -58,6 +58,22 @@ class SimQos(CliCase):
         self.assertEqual(said["notes"][0], "1 message will never be delivered")
         self.assertRegex(said["notes"][1], r"^h0/\S+ port 1 VL 1 has packets that never leave")
 
+    def test_two_tables_can_be_compared(self):
+        lanes = "ib+qos+sl2vl=0,1+vlarb-high=0:0+vlarb-low="
+        both = self.json("sim", "--hosts", "4", *self.flows(), "--compare",
+                         f"{lanes}0:65,1:195,{lanes}0:195,1:65")["variants"]
+        (first, second), (third, fourth) = [
+            [traffic["message_gbps"]["mean"] for traffic in each["report"]["traffic"]]
+            for each in both]
+        self.assertAlmostEqual(second, 1.5 * first, delta=0.01 * second)
+        self.assertAlmostEqual(first, fourth, delta=0.01 * first)
+        self.assertAlmostEqual(second, third, delta=0.01 * second)
+
+    def test_messages_of_a_level_that_is_dropped_are_said_to_fail(self):
+        said = self.json("sim", "--hosts", "4", *self.flows(), "--qos", "--sl2vl", "0,15")
+        self.assertEqual([t["failed"] for t in said["traffic"]], [0, 1])
+        self.assertRegex(said["notes"][0], "^1 message failed, as that from h0 to h1: its sender")
+
     def test_what_cannot_act_is_refused_by_name(self):
         for arguments, why in (
                 (("--vlarb-low", "0:64,1:192"),

@@ -193,6 +193,17 @@ class Sweep(CliCase):
         self.assertIn("there is no host 'h5'", rows[1]["error"])
         self.assertEqual(rows[1]["gbps"], "")
 
+    def test_a_point_that_delivers_nothing_has_no_time(self):
+        name = self.write('[fabric]\ntopology = "torus"\ndimensions = "7"\nhosts = 14\n'
+                          '[[traffic]]\npattern = "shift"\nshift = 6\nsize = "4MB"\n'
+                          '[vary]\nengine = ["minhop", "dor"]\n')
+        for _ in "as it comes", "from the database":
+            rows = self.sweep(name)
+            self.assertEqual((rows[0]["delivered"], rows[0]["duration_us"],
+                              rows[0]["completion_p50_us"]), ("0", "", ""))
+            self.assertGreater(float(rows[1]["duration_us"]), 0)
+        self.assertRegex(self.ok("sim", name, cwd=self.folder), r"minhop +0/14 +- +- +- ")
+
     def test_errors_tell_what_to_do(self):
         def why(text, *words, **kwargs):
             return self.refused("sim", "--sweep", self.write(text), *words, cwd=self.folder,

@@ -75,6 +75,8 @@ class Telemetry(ServeCase):
         by_name = {check["name"]: check for check in report["checks"]}
         self.assertEqual(by_name["links"]["text"], "2 of 4 ports are not active")
         self.assertEqual(len(by_name["alarms"]["objects"]), 3, "both ends, and the host")
+        self.assertEqual(by_name["nodes"]["text"],
+                         "2 of 3 nodes answer, the rest have no active port")
         self.assertTrue(wait_until(lambda: len(self.get("/api/v1/alarms")["alarms"]) == 3))
         served = {check["name"]: check for check in self.get("/api/v1/health")["checks"]}
         health = self.json("status")["health"]

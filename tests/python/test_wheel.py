@@ -52,6 +52,10 @@ for wrong in (lambda: softib.Simulation(fabric, dict(traffic, shift=3)),
         found["errors"].append("")
     except softib.Error as error:
         found["errors"].append(str(error))
+try:
+    softib.Fabric("torus", file="cluster.ibnetdiscover")
+except softib.Error as error:
+    found["twice"] = str(error)
 with softib.live(softib.Fabric("single-switch", hosts=2)) as live:
     found["ports"] = live.exec("h1", "ibv_devinfo").count("PORT_ACTIVE")
     found["hosts"] = len(live.status()["hosts"])
@@ -124,6 +128,7 @@ class WheelTest(unittest.TestCase):
                                                      "did you mean 'tp'?", "bf16, fp16 or fp8")):
             self.assertIn(about, said)
         self.assertEqual(len(found["errors"]), 8)
+        self.assertIn("'torus' and file 'cluster.ibnetdiscover' both say", found["twice"])
         self.assertEqual(found["ports"], 1)
         self.assertEqual(found["hosts"], 2)
         step = json.loads(self.call(command, "plan", "train", "--model", "gpt3-175b", "--cluster",

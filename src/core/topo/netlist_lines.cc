@@ -274,14 +274,18 @@ std::optional<std::uint8_t> widths_with(std::uint64_t lanes_wanted) {
     return std::nullopt;
 }
 
-/// Returns the width and speed in a comment such as `lid 4 4xHDR`; std::nullopt if it has none.
+/// Returns the width and speed in a comment such as `lid 4 4xHDR`, or `4xHDR` alone, as people
+/// write it; std::nullopt if it has none.
 std::expected<std::optional<LinkMask>, std::string> dumped_link(std::string_view comment) {
     const std::size_t at = comment.rfind("lid ");
-    if (at == std::string_view::npos) {
+    const std::string_view alone = trimmed(comment);
+    if (at == std::string_view::npos && alone.find_first_of(" \t") != std::string_view::npos) {
         return std::nullopt;
     }
-    Cursor cursor(comment.substr(at + 4));
-    cursor.take_while(is_digit);
+    Cursor cursor(at == std::string_view::npos ? alone : comment.substr(at + 4));
+    if (at != std::string_view::npos) {
+        cursor.take_while(is_digit);
+    }
     Cursor word(cursor.take_word());
     const std::string_view whole = word.rest();
     LinkMask mask{.speeds = 0, .widths = 0xFF};

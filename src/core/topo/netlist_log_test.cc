@@ -47,6 +47,11 @@ TEST(NetlistLog, SpeedsThatAreNotThereAreSaid) {
               Warnings{"net: 2 ends of cables without a speed: ibsim's default holds, 10 Gb/s (4x "
                        "SDR); write the speed behind each, as # 4xNDR, or speed= and extspeed= "
                        "above them"});
+    // The remedies that it names.
+    const Fabric fabric =
+        read_ok("Switch 2 \"a\"\n[1] \"b\"[1] # 4xNDR\nHca 1 \"b\"\n[1] \"a\"[1] #4xNDR\n");
+    EXPECT_EQ(fabric.warnings, Warnings{});
+    EXPECT_EQ(fabric.nodes[0].ports[1].generation, Generation::kNdr);
     EXPECT_EQ(read_ok("speed=7\nextspeed=15\nSwitch 2 \"a\"\n[1] \"b\"[1]\nHca 1 \"b\"\n[1] "
                       "\"a\"[1]\n")
                   .warnings,

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "net/engine/look_ahead.h"
 #include "net/engine/mover_inline.h"
 #include "net/plant/fetch.h"
 

@@ -278,9 +278,7 @@ std::expected<SharpOutcome, std::string> simulate_sharp(Routed routed, PlantConf
         return std::unexpected("a vector has from 1 byte to 4 GiB, in whole elements of " +
                                std::to_string(element) + " bytes");
     }
-    if (config.hca_ps == 0) {
-        config.hca_ps = kAdapterLatency;
-    }
+    config.hca_ps = task.hca_ps;
     return SharpRun(std::move(routed), config, task).run();
 }
 

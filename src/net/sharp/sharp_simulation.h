@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/sharp/types.h"
+#include "net/plant/latency.h"
 #include "net/sim/fabric.h"
 
 namespace softib::net {
@@ -27,6 +28,9 @@ struct SharpTask {
     /// bytes, 128 hosts, EDR, 2.83 us (Graham et al., COMHPC 2016).
     TimePs node_ps = 577'000;
     TimePs software_ps = 100'000;  ///< Time in a host's software, to send and to receive together.
+    /// An HCA's time before it sends a packet, and from a packet's last bit in until it handles it,
+    /// instead of PlantConfig's.
+    TimePs hca_ps = kAdapterLatency;
 };
 
 struct SharpOutcome {

@@ -25,6 +25,13 @@ SharpOutcome simulate(std::uint32_t hosts, std::uint32_t radix, const SharpTask&
     return outcome.value_or(SharpOutcome{});
 }
 
+TEST(SharpSimulation, AnAdapterTakesAsLongAsTheTaskSays) {
+    const auto took = [](TimePs hca_ps) { return simulate(16, 8, {.hca_ps = hca_ps}).took_ps; };
+    // Once when a member sends, once when the result is there.
+    EXPECT_EQ(took(300'000) - took(0), 2 * 300'000U);
+    EXPECT_EQ(simulate(16, 8, {}).took_ps, took(300'000));
+}
+
 TEST(SharpSimulation, TimeGrowsWithTheDepthAndNotWithTheMembers) {
     const SharpOutcome few = simulate(128, 16, {.members = 16});
     const SharpOutcome half = simulate(128, 16, {.members = 64});

@@ -311,7 +311,8 @@ void PartSimulation::hand_over() {
 bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
     if (!begun_) {
         begun_ = true;
-        lookahead_ = exchange_.least(part_.lookahead());
+        // What hosts tell each other crosses where no cable does, too.
+        lookahead_ = exchange_.least(std::min(part_.lookahead(), whole_.options.hosts.news_ps));
         net_.run(net_.engine().now());  // Packets sent before the first event may cross too.
     }
     const std::uint64_t begin = net_.engine().stats().events;

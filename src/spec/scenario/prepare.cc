@@ -19,11 +19,28 @@ namespace {
 /// of each packet.
 constexpr std::uint32_t kReorderPackets = 64;
 
-/// Returns the bits per second of the first host's link.
-double end_rate(const topo::Fabric& fabric) {
-    const topo::Node& hca = fabric.node(fabric.hosts.front().hcas.front());
-    const topo::PortLink& link = hca.ports[1];
-    return 64 * 8 * 1e12 / static_cast<double>(link::ps_per_block(link.generation, link.width));
+/// Returns the bits per second of the hosts' links, which must be the same for all.
+std::expected<double, std::string> end_rate(const topo::Fabric& fabric) {
+    const auto rate_of = [](const topo::PortLink& link) {
+        return 64 * 8 * 1e12 / static_cast<double>(link::ps_per_block(link.generation, link.width));
+    };
+    double rate = 0;
+    for (const topo::Host& host : fabric.hosts) {
+        for (const topo::NodeIndex hca : host.hcas) {
+            const topo::PortLink& link = fabric.node(hca).ports[1];
+            if (link.peer == topo::kNoNode) {
+                continue;
+            }
+            if (rate != 0 && rate != rate_of(link)) {
+                return std::unexpected(
+                    fmt::format("hosts have links of {:.0f} and of {:.0f} Gb/s, so a part of the "
+                                "link is no one rate: write the rate itself, as 10Gb/s",
+                                rate / 1e9, rate_of(link) / 1e9));
+            }
+            rate = rate_of(link);
+        }
+    }
+    return rate;
 }
 
 Result read_pairs(const TrafficWish& wish, const plan::Ends& ends, plan::Traffic& traffic) {
@@ -83,31 +100,40 @@ std::expected<plan::Traffic, std::string> find_hosts(const TrafficWish& wish,
         traffic.group_of = list_groups(fabric);
     }
     if (wish.rate_part != 0) {
-        traffic.rate = wish.rate_part * end_rate(fabric);
+        const auto rate = end_rate(fabric);
+        if (!rate) {
+            return std::unexpected(rate.error());
+        }
+        traffic.rate = wish.rate_part * *rate;
     }
     return traffic;
 }
 
-/// Returns whether something fails already: the same node, or the cable at this port.
-bool fails_already(const net::Hop& what, const topo::Fabric& fabric,
+/// Returns whether something fails already: the same node, or the cable at this port, by itself or
+/// with a node at one of its ends.
+bool fails_already(const net::Failure& failure, const topo::Fabric& fabric,
                    const std::vector<net::Failure>& failures) {
+    const net::Hop& what = failure.what;
     const topo::PortLink* const link =
         what.port == 0 ? nullptr : &fabric.nodes[what.node].ports[what.port];
     return std::ranges::any_of(failures, [&](const net::Failure& each) {
-        return each.what == what ||
-               (link != nullptr && each.what == net::Hop{link->peer.value, link->peer_port.value});
+        if (link == nullptr || each.what == what) {
+            return each.what == what;
+        }
+        return each.what == net::Hop{link->peer.value, link->peer_port.value} ||
+               (each.what.port == 0 && each.at <= failure.at &&
+                (each.what.node == what.node || each.what.node == link->peer.value));
     });
 }
 
 /// Draws cables that do not fail already.
 Result draw_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uint64_t seed,
                    std::vector<net::Failure>& failures) {
-    const auto known = static_cast<std::uint32_t>(failures.size());
-    const std::uint32_t most = wish.count < UINT32_MAX - known ? wish.count + known : UINT32_MAX;
     std::vector<net::Failure> drawn;
-    for (const net::Hop& cable : net::draw_cables(fabric, most, seed)) {
-        if (drawn.size() < wish.count && !fails_already(cable, fabric, failures)) {
-            drawn.push_back({cable, wish.at});
+    for (const net::Hop& cable : net::draw_cables(fabric, UINT32_MAX, seed)) {
+        const net::Failure failure{cable, wish.at};
+        if (drawn.size() < wish.count && !fails_already(failure, fabric, failures)) {
+            drawn.push_back(failure);
         }
     }
     if (drawn.size() < wish.count) {
@@ -139,10 +165,28 @@ Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uin
     if (!found) {
         return std::unexpected(found.error());
     }
-    if (fails_already(*found, fabric, failures)) {
+    const net::Failure failure{*found, wish.at};
+    if (fails_already(failure, fabric, failures)) {
         return std::unexpected(fmt::format("{} fails already: leave it out", wish.name));
     }
-    failures.push_back({*found, wish.at});
+    failures.push_back(failure);
+    return {};
+}
+
+/// Finds all that fails: nodes first, because their cables fail with them, and what is drawn at
+/// random last, from what is left.
+Result find_all_failed(const Scenario& scenario, const topo::Fabric& fabric,
+                       std::vector<net::Failure>& failures) {
+    using Kind = FailureWish::Kind;
+    for (const Kind kind : {Kind::kSwitch, Kind::kRouter, Kind::kLink, Kind::kRandom}) {
+        for (const FailureWish& wish : scenario.failures) {
+            const Result found =
+                wish.kind == kind ? find_failed(wish, fabric, scenario.seed, failures) : Result{};
+            if (!found) {
+                return std::unexpected(fmt::format("{}: {}", wish.origin, found.error()));
+            }
+        }
+    }
     return {};
 }
 
@@ -237,12 +281,9 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
         experiment.options.sl_max = std::max(experiment.options.sl_max, traffic->sl);
         experiment.schedules.push_back(*std::move(schedule));
     }
-    for (const FailureWish& wish : scenario.failures) {
-        if (auto found =
-                find_failed(wish, experiment.fabric, scenario.seed, experiment.options.failures);
-            !found) {
-            return at(wish.origin, found.error());
-        }
+    if (auto found = find_all_failed(scenario, experiment.fabric, experiment.options.failures);
+        !found) {
+        return std::unexpected(found.error());
     }
     return experiment;
 }

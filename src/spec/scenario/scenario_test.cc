@@ -131,6 +131,14 @@ TEST(Scenario, NothingFailsTwice) {
     const std::string tree(kSmallTree);
     EXPECT_EQ(error_of(tree + "[[fail]]\nlink = \"leaf0:3\"\n[[fail]]\nlink = \"spine0:1\"\n"),
               "a.toml:7:1: spine0:1 fails already: leave it out");
+    // Cables of a lost switch are lost with it, in whatever order a file says so.
+    const std::string cable = "[[fail]]\nlink = \"spine0:1\"\n";
+    EXPECT_EQ(error_of(tree + cable + "[[fail]]\nswitch = \"leaf0\"\n"),
+              "a.toml:5:1: spine0:1 fails already: leave it out");
+    EXPECT_EQ(error_of(tree + cable + "[[fail]]\nswitch = \"leaf0\"\nat = \"5us\"\n"), "");
+    EXPECT_EQ(error_of(tree + "[[fail]]\nrandom = 7\n[[fail]]\nswitch = \"leaf0\"\n"),
+              "a.toml:5:1: 7 cables cannot fail: there are 6 between switches and of routers that "
+              "do not fail already");
     EXPECT_EQ(error_of(tree + "[[fail]]\nswitch = \"leaf0\"\n[[fail]]\nswitch = \"leaf0\"\n"),
               "a.toml:7:1: leaf0 fails already: leave it out");
     EXPECT_EQ(error_of(tree + "[[fail]]\nrandom = 5\n[[fail]]\nrandom = 4\n"),

@@ -23,6 +23,24 @@ std::vector<std::string> split(const std::string& text, char at) {
     return parts;
 }
 
+/// Returns the texts of the variants in a list. A part that does not begin as a variant belongs to
+/// the value before it, which is a list itself: "ib,ib+qos+vlarb-low=0:64,1:192" has two variants.
+std::vector<std::string> split_variants(const std::string& text) {
+    const auto begins = [](const std::string& part) {
+        const std::string network = part.substr(0, part.find('+'));
+        return network == "ib" || network == "roce";
+    };
+    std::vector<std::string> variants;
+    for (std::string& part : split(text, ',')) {
+        if (!begins(part) && !variants.empty() && variants.back().find('=') != std::string::npos) {
+            variants.back() += "," + part;
+        } else {
+            variants.push_back(std::move(part));
+        }
+    }
+    return variants;
+}
+
 std::expected<Variant, std::string> parse_variant(const std::string& text) {
     const std::vector<std::string> words = split(text, '+');
     if (words.front() != "ib" && words.front() != "roce") {
@@ -52,7 +70,7 @@ std::expected<Variant, std::string> parse_variant(const std::string& text) {
 
 Result set_compare(Scenario& scenario, const std::string& text) {
     std::vector<Variant> variants;
-    for (const std::string& word : split(text, ',')) {
+    for (const std::string& word : split_variants(text)) {
         auto variant = parse_variant(word);
         if (!variant) {
             return std::unexpected(variant.error());

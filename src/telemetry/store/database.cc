@@ -50,6 +50,10 @@ double Statement::real(int column) const {
     return sqlite3_column_double(statement_.get(), column);
 }
 
+bool Statement::is_null(int column) const {
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
 std::string_view Statement::bytes(int column) const {
     const void* const data = sqlite3_column_blob(statement_.get(), column);
     const int size = sqlite3_column_bytes(statement_.get(), column);

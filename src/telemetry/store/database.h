@@ -31,6 +31,7 @@ class Statement {
 
     std::int64_t number(int column) const;
     double real(int column) const;
+    bool is_null(int column) const;
     std::string_view bytes(int column) const;  ///< Valid until the next step().
 
   private:

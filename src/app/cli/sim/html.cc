@@ -220,7 +220,7 @@ std::string to_html(const run::Comparison& comparison) {
     for (const run::Compared& each : comparison.variants) {
         out += fmt::format("<li>{}: routes by {}, {}</li>\n", escaped(each.name),
                            escaped(each.report.engine), escaped(each.report.network));
-        curves.push_back({each.name, run::figures_of(each.report).completion_us});
+        curves.push_back({each.name, run::figures_of(each.report).totals.completion_us});
     }
     out += "</ul>\n<h2>Side by side</h2>\n" + page_table(run::comparison_rows(comparison)) +
            "<h2>Messages done after a time</h2>\n" + completion_plot(curves);

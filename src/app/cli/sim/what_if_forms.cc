@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/cli/html_page.h"
 #include "app/cli/sim/write.h"
@@ -16,7 +17,11 @@ namespace {
 constexpr std::size_t kRanksShown = 10;
 
 double ratio(double after, double before) {
-    return before == 0 ? 0 : after / before;
+    return before == 0 ? plan::kUnknown : after / before;
+}
+
+std::string shown_part(double part) {
+    return std::isnan(part) ? "-" : fmt::format("{:.0f} %", 100 * part);
 }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -27,12 +32,10 @@ Rows cases_rows(const run::WhatIfReport& whatif) {
                "OF BEFORE"}};
     const run::WhatIfCase& before = whatif.cases.front();
     for (const run::WhatIfCase& each : whatif.cases) {
-        rows.push_back(
-            {each.lost, each.engine, fmt::format("{}/{}", each.delivered, each.messages),
-             plan::show_time(static_cast<plan::TimePs>(each.finished_us * 1e6)),
-             plan::show_rate(each.gbps), plan::show_rate(each.message_gbps),
-             plan::show_rate(each.slowest_gbps),
-             fmt::format("{:.0f} %", 100 * ratio(each.message_gbps, before.message_gbps))});
+        rows.push_back({each.lost, each.engine, fmt::format("{}/{}", each.delivered, each.messages),
+                        plan::show_us(each.finished_us), plan::show_rate(each.gbps),
+                        plan::show_rate(each.message_gbps), plan::show_rate(each.slowest_gbps),
+                        shown_part(ratio(each.message_gbps, before.message_gbps))});
     }
     return rows;
 }
@@ -43,7 +46,7 @@ Rows ranking_rows(const std::string& head, const std::vector<plan::Loss>& losses
     Rows rows{{head, "FLOWS GET", "OF BEFORE", "CUT OFF"}};
     for (std::size_t i = 0; i < std::min(losses.size(), kRanksShown); ++i) {
         rows.push_back({names[i], fmt::format("{:.1f} %", 100 * losses[i].mean_share),
-                        fmt::format("{:.0f} %", 100 * ratio(losses[i].mean_share, before)),
+                        shown_part(ratio(losses[i].mean_share, before)),
                         losses[i].unreachable == 0 ? "" : counted(losses[i].unreachable, "flow")});
     }
     return rows;

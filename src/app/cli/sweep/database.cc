@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 #include <set>
 #include <type_traits>
@@ -90,8 +91,9 @@ Database::Result Database::store(const std::string& key, std::uint64_t number,
     }
     for_each_number(outcome, [&](const char* name, auto value) {
         names += fmt::format(", \"{}\"", name);
-        // A point that failed has no numbers.
-        places += outcome.failed ? std::string(", NULL") : fmt::format(", {}", value);
+        // A point that failed has no numbers, and one that delivered nothing knows few.
+        const bool known = !outcome.failed && !std::isnan(static_cast<double>(value));
+        places += known ? fmt::format(", {}", value) : std::string(", NULL");
     });
     const std::string sql =
         fmt::format("INSERT OR REPLACE INTO points ({}) VALUES ({})", names, places);
@@ -122,7 +124,8 @@ std::expected<std::optional<Outcome>, std::string> Database::load(const std::str
     int place = 4;
     for_each_number(outcome, [&](const char*, auto& value) {
         if constexpr (std::is_floating_point_v<std::remove_reference_t<decltype(value)>>) {
-            value = row.real(place++);
+            value = row.is_null(place) ? plan::kUnknown : row.real(place);
+            ++place;
         } else {
             value = static_cast<std::uint64_t>(row.number(place++));
         }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "app/fabric/term.h"
 #include "plan/units.h"
@@ -17,10 +18,6 @@ using Json = nlohmann::ordered_json;
 using run::PointRow;
 
 constexpr std::size_t kRowsShown = 100;
-
-std::string micro(double us) {
-    return plan::show_time(static_cast<plan::TimePs>(us * 1e6));
-}
 
 }  // namespace
 
@@ -52,11 +49,11 @@ std::string to_text(const run::SweepReport& report) {
         } else {
             const Outcome& of = *row.outcome;
             std::ranges::copy(
-                std::vector<std::string>{fmt::format("{}/{}", of.delivered, of.messages),
-                                         micro(of.duration_us), micro(of.completion_p50_us),
-                                         micro(of.completion_p99_us), plan::show_rate(of.gbps),
-                                         plan::show_rate(of.message_gbps),
-                                         plan::show_rate(of.slowest_gbps)},
+                std::vector<std::string>{
+                    fmt::format("{}/{}", of.delivered, of.messages), plan::show_us(of.duration_us),
+                    plan::show_us(of.completion_p50_us), plan::show_us(of.completion_p99_us),
+                    plan::show_rate(of.gbps), plan::show_rate(of.message_gbps),
+                    plan::show_rate(of.slowest_gbps)},
                 std::back_inserter(cells));
         }
         table.row(std::move(cells));
@@ -86,8 +83,17 @@ std::optional<Outcome> from_message(const std::string& text) {
                     .error = message.value("error", ""),
                     .log_hash = message.value("log_hash", ""),
                     .report = message.value("report", "")};
-    for_each_number(outcome,
-                    [&](const char* name, auto& value) { value = message.value(name, value); });
+    for_each_number(outcome, [&](const char* name, auto& value) {
+        using Number = std::remove_reference_t<decltype(value)>;
+        if constexpr (std::is_floating_point_v<Number>) {
+            // What is unknown is null in JSON.
+            const auto found = message.find(name);
+            value = found != message.end() && found->is_number() ? found->template get<Number>()
+                                                                 : plan::kUnknown;
+        } else {
+            value = message.value(name, value);
+        }
+    });
     return outcome;
 }
 
