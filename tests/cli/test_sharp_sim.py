@@ -59,7 +59,7 @@ class SharpSim(CliCase):
         self.assertEqual(took(), times[-1])
 
     def test_text_and_what_it_refuses(self):
-        self.assertIn("a lane's buffer must hold one packet", self.refused(
+        self.assertIn("the buffer of a lane must hold one packet", self.refused(
             "sim", "--hosts", "4", "--traffic", "sharp-allreduce", "--buffer", "4KiB"))
         base = ("sim", "--hosts", "4", "--traffic")
         self.assertIn("datagrams (LLT)", self.ok(*base, "sharp-allreduce,size=8"))

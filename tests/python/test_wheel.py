@@ -125,7 +125,7 @@ class WheelTest(unittest.TestCase):
         self.assertIn("'shift' is for the patterns", found["errors"][3])
         self.assertIn("'link_layer'", found["errors"][4])
         for said, about in zip(found["errors"][5:], ("'seed' changes nothing here",
-                                                     "did you mean 'tp'?", "bf16, fp16 or fp8")):
+                                                     "did you mean 'tp'?", "mxfp8 or nvfp4, not")):
             self.assertIn(about, said)
         self.assertEqual(len(found["errors"]), 8)
         self.assertIn("'torus' and file 'cluster.ibnetdiscover' both say", found["twice"])

@@ -145,7 +145,7 @@ Command add_validate(CLI::App& plan, PlanValidateOptions& options) {
     CLI::App* const sub =
         plan.add_subcommand("validate", "Compare the planner with published measurements");
     add_json(*sub, options.json);
-    sub->add_flag("--markdown", options.markdown, "as a page of documentation")->excludes("--json");
+    sub->add_flag("--markdown", options.markdown, "as a page of documentation");
     sub->add_flag("--errors", options.errors,
                   "the errors of measured steps alone, each without itself, as the planner keeps "
                   "them (TOML)");

@@ -33,9 +33,8 @@ constexpr Family kFamilies[] = {
     {"meta-ib-24k", "node", 1, 3072}, {"meta-roce-24k", "pod", 192 * 2, 8},
     {"ebay-h100", "node", 1, 256},    {"h800-2048", "node", 1, 256},
     {"hgx-h100", "node", 1, 512},     {"hgx-h200", "node", 1, 512},
-    {"hgx-b300", "node", 1, 512},     {"nvl72-ndr", "rack", 18, 128},
-    {"nvl72-gb300", "rack", 18, 128}, {"hgx-b200", "node", 1, 512},
-    {"nvl72-xdr", "rack", 18, 128}};
+    {"nvl72-ndr", "rack", 18, 128},   {"nvl72-gb300", "rack", 18, 128},
+    {"hgx-b200", "node", 1, 512},     {"nvl72-xdr", "rack", 18, 128}};
 
 /// Returns the nodes of a preset of this size. With up to 4 units, the subnet manager's host of a
 /// SuperPOD of H100 takes the ports of one node (RA-11333, table 4); larger SuperPODs have other

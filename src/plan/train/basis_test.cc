@@ -17,7 +17,7 @@ TEST(TrainBasis, AnAnswerNamesTheNearestMeasuredStepOrThatNoneValidatesIt) {
     EXPECT_TRUE(validation("deepseek-v3", "h800-2048").contains("(row M9 of"));
     EXPECT_TRUE(validation("deepseek-v3", "nvl72-xdr").contains("DeepSeek-V3 on 256 GB200"));
     EXPECT_TRUE(validation("llama3.1-70b", "hgx-b200").contains(" more of a dense model on B200"));
-    EXPECT_TRUE(validation("deepseek-v3", "hgx-b300").starts_with("not validated: "));
+    EXPECT_TRUE(validation("deepseek-v3", "superpod-a100").starts_with("not validated: "));
     EXPECT_TRUE(validation("qwen3-30b-a3b", "h800-2048")
                     .contains("the only measured step of a mixture of experts on H800"));
 }
