@@ -33,9 +33,45 @@ plan::SearchRun::Network network_of(const TrainQuestion& question, const plan::J
 std::string note_of(const plan::StepInterval& interval) {
     return fmt::format(
         "the interval: 4 of 5 measured steps of its kind ({}; {} steps) lie in it when the "
-        "planner's "
-        "constants are fitted on the others ('softib plan validate')",
+        "planner's constants are fitted on the others ('softib plan validate')",
         interval.kind, interval.steps);
+}
+
+plan::SearchRun run_of(const TrainQuestion& question, std::uint32_t top) {
+    plan::SearchRun run{.top = top};
+    run.each = [threads = question.threads](std::size_t count, const auto& work, const auto& tell) {
+        parallel::for_each(count, threads, work, tell);
+    };
+    return run;
+}
+
+/// Gives a job the quickest mapping that fits, by rates and latencies. Returns the quickest three.
+std::expected<plan::SearchResult, std::string> choose_mapping(const TrainQuestion& question,
+                                                              plan::Job& job) {
+    constexpr std::uint32_t kNamed = 3;
+    job = plan::job_to_search(std::move(job.model), std::move(job.cluster), question.wish);
+    auto found = plan::search(job.model, job.cluster, space_of(job, question.wish),
+                              run_of(question, kNamed));
+    if (!found) {
+        return found;
+    }
+    if (found->best.empty()) {
+        return std::unexpected(plan::why_nothing(job, found->mappings));
+    }
+    job.mapping = found->best.front().mapping;
+    return found;
+}
+
+std::string note_of(const plan::SearchResult& chosen) {
+    std::string text = fmt::format(
+        "no mapping was said: this is the quickest of {} that fit, by rates and latencies",
+        chosen.fitting);
+    for (std::size_t i = 1; i < chosen.best.size(); ++i) {
+        text += fmt::format("{} {} ({:+.1f} %)",
+                            i == 1 ? "; next:" : "; then:", plan::describe(chosen.best[i].mapping),
+                            100 * (chosen.best[i].seconds / chosen.best[0].seconds - 1));
+    }
+    return text;
 }
 
 }  // namespace
@@ -44,6 +80,14 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
     auto job = spec::job_of(question, TrainAsk::kTrain);
     if (!job) {
         return std::unexpected(job.error());
+    }
+    plan::SearchResult chosen;
+    if (!question.wish.says_mapping()) {
+        auto found = choose_mapping(question, *job);
+        if (!found) {
+            return std::unexpected(found.error());
+        }
+        chosen = *std::move(found);
     }
     // A mapping that cannot work is refused before the fabric is routed, which takes long.
     if (auto rough = plan::estimate_step(job->model, job->cluster, job->mapping,
@@ -63,10 +107,14 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
     const plan::StepInterval interval =
         plan::interval_of(step->seconds, plan::class_of(job->model, job->mapping, step->seconds));
     notes.push_back(note_of(interval));
+    if (!chosen.best.empty()) {
+        notes.insert(notes.begin(), note_of(chosen));
+    }
     return TimedStep{.report = {.model = std::move(job->model),
                                 .cluster = std::move(job->cluster),
                                 .mapping = job->mapping,
                                 .step = *std::move(step),
+                                .chosen = std::move(chosen),
                                 .interval = interval,
                                 .tokens = question.tokens,
                                 .network = question.network,
@@ -80,10 +128,9 @@ std::expected<SearchReport, std::string> search(const TrainQuestion& question,
     if (!job) {
         return std::unexpected(job.error());
     }
-    plan::SearchRun run{.top = question.top, .stop = watch.stop, .tell = watch.tell};
-    run.each = [&question](std::size_t count, const auto& work, const auto& tell) {
-        parallel::for_each(count, question.threads, work, tell);
-    };
+    plan::SearchRun run = run_of(question, question.top);
+    run.stop = watch.stop;
+    run.tell = watch.tell;
     if (question.network != "analytic") {
         run.network = [&] { return network_of(question, *job); };
     }

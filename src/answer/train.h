@@ -25,6 +25,8 @@ struct StepReport {
     plan::Cluster cluster = {};
     plan::Mapping mapping = {};
     plan::Step step = {};
+    /// If the user has said no mapping: the quickest, of which `mapping` is the first.
+    plan::SearchResult chosen = {};
     plan::StepInterval interval = {};     ///< In which 4 of 5 steps of its kind lie.
     double tokens = 0;                    ///< Tokens to train on; 0: the user did not say.
     std::string network = {};             ///< How exchanges were timed: "flow".

@@ -85,6 +85,19 @@ Json model_json(const plan::Model& model) {
             {"source", model.source}};
 }
 
+Json candidates_json(const std::vector<plan::Candidate>& all) {
+    Json list = Json::array();
+    for (const plan::Candidate& each : all) {
+        list.push_back({{"step_s", each.seconds},
+                        {"mfu", each.mfu},
+                        {"bubble_share", each.bubble_share},
+                        {"exposed_share", each.exposed_share},
+                        {"memory_bytes", each.memory_bytes},
+                        {"mapping", mapping_json(each.mapping)}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string to_json(const StepReport& report) {
@@ -109,6 +122,10 @@ std::string to_json(const StepReport& report) {
                  {"bytes_per_gpu", bytes_json(step)},
                  {"memory_bytes", memory_json(step.memory)},
                  {"notes", report.notes}};
+    if (!report.chosen.best.empty()) {
+        json["chosen"] = {{"fitting", report.chosen.fitting},
+                          {"best", candidates_json(report.chosen.best)}};
+    }
     if (report.tokens > 0) {
         const plan::TrainingRun run = plan::run_for(step, report.mapping, report.tokens);
         json["training"] = {
@@ -119,15 +136,6 @@ std::string to_json(const StepReport& report) {
 
 std::string to_json(const SearchReport& report) {
     const plan::SearchResult& result = report.result;
-    Json best = Json::array();
-    for (const plan::Candidate& each : result.best) {
-        best.push_back({{"step_s", each.seconds},
-                        {"mfu", each.mfu},
-                        {"bubble_share", each.bubble_share},
-                        {"exposed_share", each.exposed_share},
-                        {"memory_bytes", each.memory_bytes},
-                        {"mapping", mapping_json(each.mapping)}});
-    }
     return json_text({{"model", report.model.name},
                       {"cluster", report.cluster.name},
                       {"gpus", report.gpus},
@@ -138,7 +146,7 @@ std::string to_json(const SearchReport& report) {
                       {"open", result.open},
                       {"open_rows", result.open_rows},
                       {"stopped", result.stopped},
-                      {"best", best},
+                      {"best", candidates_json(result.best)},
                       {"notes", report.notes}});
 }
 

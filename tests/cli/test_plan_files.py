@@ -109,7 +109,7 @@ class PlanFiles(CliCase):
                 ["a: send 100b to 1 tag 1\nb: send 100b to 5 tag 1\nc: send 100b to 8 tag 1",
                  receive, *["a: calc 5"] * 3, receive, *["a: calc 5"] * 2, receive])))
         train = ("plan", "train", "--model", "llama3.1-8b", *on, "--network", "analytic", "--json",
-                 "--no-overlap-dp")
+                 "--no-overlap-dp", "--tp", "1")
         questions = [("plan", "show", str(self.file), "--json"),
                      ("plan", "collective", *on, "--sizes", "64K,64M", "--json"),
                      ("plan", "collective", *on, "--sizes", "64M", "--model", "packet",

@@ -100,6 +100,21 @@ class PlanTrain(CliCase):
         self.assertRegex(drawn.decode(), r"\[[#.]{24}\] \d+ of \d+ mappings")
         self.assertTrue(json.loads(said)["stopped"])
 
+    def test_a_mapping_is_chosen_where_none_is_said(self):
+        job = ("--model", "llama3.1-70b", "--cluster", "superpod-h100:1", "--gpus", "64",
+               "--batch", "128", "--network", "analytic", "--json")
+        said = self.json("plan", "train", *job[:-1])
+        best = self.json("plan", "search", *job[:-1], "--top", "3")["best"]
+        self.assertEqual([each["mapping"] for each in said["chosen"]["best"]],
+                         [each["mapping"] for each in best])
+        self.assertEqual(said["mapping"], best[0]["mapping"])
+        self.assertAlmostEqual(said["step_s"], best[0]["step_s"])
+        self.assertRegex(said["notes"][0], r"^no mapping was said: .*; next: tp .*; then: tp ")
+        self.assertNotIn("chosen", self.json("plan", "train", *job[:-1], "--tp", "8", "--pp", "2"))
+        self.assertIn("fits in the 79 GiB of 2 H100", self.refused(
+            "plan", "train", "--model", "llama3.1-405b", "--cluster", "superpod-h100:1", "--gpus",
+            "2"))
+
     def test_every_option_acts_or_is_refused_by_name(self):
         cluster = pathlib.Path(self.dir, "narrow.toml")
         cluster.write_text('base = "hgx-h200:32"\n[fabric]\ntopology = "fat-tree"\n'

@@ -28,6 +28,11 @@ struct JobWish {
     std::optional<Recompute> recompute = {};
     /// The fields that a search does not vary: how the framework computes and what it overlaps.
     Mapping framework = {};
+
+    /// Returns whether the user said a degree of any dimension: then all others are 1.
+    bool says_mapping() const {
+        return (tp | pp | interleave | cp | ep | micro_batch) != 0 || zero.has_value();
+    }
 };
 
 struct Job {
