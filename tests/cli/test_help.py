@@ -84,7 +84,8 @@ class Usage(CliCase):
                  ("choose a port (default: 5tuple)", "payload of a packet (default: 4096)")),
                 (("serve",), ("the port (default: 8080;", "or both (default: node)")),
                 (("log",), ("only the last lines (default: all)",)),
-                (("plan", "train"), ("tensor parallelism (default: 1;", "(default: the least that fits; search"))):
+                (("plan", "train"), ("tensor parallelism (default: 1;",
+                                     "(default: the least that fits; search"))):
             text = " ".join(self.ok(*words, "--help").split())
             for line in lines:
                 self.assertIn(line, text, words)

@@ -217,8 +217,8 @@ class PlanTrain(CliCase):
         self.assertIn("use 6 or 8",
                       self.refused("plan", "train", "--model", "gpt3-175b", *cluster, "--tp", "7"))
         self.assertIn("does not fit on H100",
-                      self.refused("plan", "train", "--model", "gpt3-175b", *cluster, "--gpus",
-                                   "8"))
+                      self.refused("plan", "train", "--model", "gpt3-175b", *cluster, "--tp", "8",
+                                   "--gpus", "8"))
         self.assertIn("as 300B or 1.5T",
                       self.refused("plan", "train", *GPT, "--tokens", "many", status=2))
         self.assertIn("--recompute: ful (did you mean full?) not in {none,selective,full}",
