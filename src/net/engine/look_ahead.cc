@@ -9,7 +9,7 @@ namespace softib::net {
 
 namespace {
 
-constexpr std::size_t kBlock = 8;
+constexpr std::size_t kBlockEvents = 8;
 
 std::span<const Event> between(std::span<const Event> events, std::size_t begin, std::size_t end) {
     begin = std::min(begin, events.size());
@@ -131,15 +131,15 @@ struct Steps {
 
 void LookAhead::look_now(Schedule& schedule, const Plant& plant, const Queues& queues,
                          std::vector<std::uint32_t>& coming) {
-    until_ = kBlock;
+    until_ = kBlockEvents;
     EventQueue& queue = schedule.queue();
     const Steps steps{plant, queues, coming};
     const bool windows = schedule.windows().on();
     const bool begins = queue.begins();
-    const std::span<const Event> next = queue.look((windows ? 3 : 5) * kBlock);
+    const std::span<const Event> next = queue.look((windows ? 3 : 5) * kBlockEvents);
     // The first events after a pause have gone through no step yet: all steps begin with them.
     const auto step = [&](std::size_t blocks) {
-        return between(next, begins ? 0 : blocks * kBlock, (blocks + 1) * kBlock);
+        return between(next, begins ? 0 : blocks * kBlockEvents, (blocks + 1) * kBlockEvents);
     };
     if (windows) {
         steps.first(step(2));
