@@ -72,7 +72,8 @@ TEST(Swift, ALossHalvesAndManyTimeoutsInARowLeaveTheLeastWindow) {
 }
 
 TEST(Swift, AWindowBelowOnePacketIsAPause) {
-    SwiftController flow({.additive = 0.5, .scaling_ps = 0}, kPath);
+    constexpr SwiftRule kSlow{.additive = 0.5, .scaling_ps = 0};
+    SwiftController flow(kSlow, kPath);
     EXPECT_EQ(flow.delay(4096, kPath.packet_ps, 0), 0U);
     for (TimePs now = 0; flow.window() >= 1; now += 10 * kMicro) {
         flow.handle_ack(after(8 * kMicro, now));
@@ -85,7 +86,8 @@ TEST(Swift, AWindowBelowOnePacketIsAPause) {
 }
 
 TEST(Swift, FlowScalingGivesSmallWindowsALaterTarget) {
-    SwiftController flow({.scaling_ps = 3 * kMicro}, kPath);
+    constexpr SwiftRule kScaled{.scaling_ps = 3 * kMicro};
+    SwiftController flow(kScaled, kPath);
     const TimePs wide = flow.target();
     EXPECT_GT(wide, 4 * kMicro);
     for (TimePs now = 0; now < 100 * 20 * kMicro; now += 20 * kMicro) {
