@@ -78,8 +78,11 @@ class PlanFiles(CliCase):
 
     def answers(self, text, questions):
         self.file.write_text(text)
-        return [(done.returncode, done.stdout, done.stderr)
-                for done in (self.softib(*words) for words in questions)]
+        answers = [(done.returncode, done.stdout, done.stderr)
+                   for done in (self.softib(*words) for words in questions)]
+        for words, answer in zip(questions, answers):
+            self.assertIn(answer[0], (0, 1, 2), (text, words, answer[2]))
+        return answers
 
     def check(self, keys, values, base, questions):
         idle = []

@@ -22,10 +22,14 @@ Layout::Layout(const Cluster& cluster, std::uint32_t domains, RankOrder order, b
             std::swap(places[i - 1], places[prng.below(i)]);
         }
     }
-    // A domain has all NICs of its nodes, or its share of the NICs of one node.
+    // A domain has all NICs of its nodes, or its share of the NICs of one node. Several domains of
+    // a node that has fewer NICs share one.
     for (const std::uint32_t place : places) {
+        const std::uint32_t first =
+            place * gpus_ / cluster.gpus_per_node * cluster.nics_per_node() +
+            place * gpus_ % cluster.gpus_per_node * cluster.nics_per_node() / cluster.gpus_per_node;
         for (std::uint32_t nic = 0; nic < nics_; ++nic) {
-            ends_.push_back(place * nics_ + nic);
+            ends_.push_back(first + nic);
         }
     }
 }

@@ -44,6 +44,23 @@ TEST(Flows, CrossedRailsArriveAtTheNextNic) {
     EXPECT_EQ(flows.front().to % 8, 1U);
 }
 
+TEST(Flows, DomainsOfANodeWithFewerNicsShareThem) {
+    Cluster cluster = with_nodes(*find_preset("hgx-h200"), 2);
+    cluster.nvlink.domain_gpus = 1;
+    cluster.fabric.spec.hcas_per_host = 2;
+    const Layout two(cluster, 16, RankOrder::kTopology, true, 1);
+    EXPECT_EQ(two.nics_per_domain(), 1U);
+    for (std::uint32_t gpu = 0; gpu < 16; ++gpu) {
+        EXPECT_EQ(two.end(gpu, 0), gpu / 4) << gpu;
+    }
+    // Three NICs for two domains of a node: those of the next node begin with its first.
+    cluster.nvlink.domain_gpus = 4;
+    cluster.fabric.spec.hcas_per_host = 3;
+    const Layout three(cluster, 4, RankOrder::kTopology, true, 1);
+    EXPECT_EQ(three.end(1, 0), 1U);
+    EXPECT_EQ(three.end(2, 0), 3U);
+}
+
 TEST(Flows, ARandomOrderVisitsEveryNodeOnce) {
     const Flows flows = ring_flows(layout_of(16, RankOrder::kRandom), 1, 100);
     std::set<std::uint32_t> from;
