@@ -18,8 +18,9 @@
 
 namespace softib::plan {
 
-/// Which activations the backward pass computes again: none; attention's scores (with latent
-/// attention, what its latents are expanded to); or all.
+/// Which activations the backward pass computes again: none; what costs little for its bytes, that
+/// is outputs of norms and activation functions, unfused attention's scores, and what latents are
+/// expanded to; or all.
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
 /// How attention is computed: by one kernel that keeps no scores (FlashAttention), or by a kernel
 /// for each operation.

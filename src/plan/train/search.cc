@@ -103,14 +103,10 @@ class Enumeration {
             found_.push_back(mapping);
             return;
         }
-        // Selective recomputation drops scores, and what latents are expanded to.
-        const bool drops = mapping.attention == AttentionKernel::kUnfused || model_.latent();
         for (const Recompute recompute :
              {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
-            if (recompute != Recompute::kSelective || drops) {
-                mapping.recompute = recompute;
-                found_.push_back(mapping);
-            }
+            mapping.recompute = recompute;
+            found_.push_back(mapping);
         }
     }
 

@@ -215,6 +215,14 @@ TEST_F(SearchTest, UnevenStagesAndSelectiveRecomputationAreTried) {
     }));
 }
 
+TEST_F(SearchTest, SelectiveRecomputationIsTriedWithFusedAttentionToo) {
+    space_.base.attention = AttentionKernel::kFlash;
+    const auto all = candidates(model_, cluster_, space_);
+    for (const Recompute each : {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+        EXPECT_TRUE(std::ranges::count(all, each, &Mapping::recompute) > 0) << to_string(each);
+    }
+}
+
 TEST_F(SearchTest, AStoppedSearchReturnsWhatItHas) {
     int asked = 0;
     SearchRun run;
