@@ -92,6 +92,7 @@ class RatesReader {
             names.push_back(each.name);
             if (name == each.name) {
                 rates_ = each;
+                rates_.source = fmt::format("{}, from {}", file_, each.name);
                 return {};
             }
         }

@@ -27,6 +27,7 @@ TEST(RatesFile, KeysChangeWhatABaseHas) {
         parse_rates("base = \"hopper\"\nmemory = 0.5\n[matmul]\nfp8 = 0.4\n", "r.toml");
     ASSERT_TRUE(rates) << rates.error();
     EXPECT_EQ(rates->name, "r.toml");
+    EXPECT_EQ(rates->source, "r.toml, from hopper");
     EXPECT_EQ(rates->memory, 0.5);
     EXPECT_EQ(rates->matmul[static_cast<std::size_t>(plan::Recipe::kFp8)], 0.4);
     EXPECT_EQ(rates->matmul[static_cast<std::size_t>(plan::Recipe::kBf16)], 0.687);
