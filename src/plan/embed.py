@@ -32,13 +32,19 @@ def model(table):
             "    }"]
 
 
-def models(tables):
-    return ['#include "plan/train/model.h"', "", "#include <vector>", "",
-            "namespace softib::plan {", "", "std::span<const Model> model_presets() {",
-            "    static const std::vector<Model> presets = [] {", "    std::vector<Model> all;",
-            *(line for table in tables for line in model(table)),
-            "    return all;", "    }();", "    return presets;", "}", "",
+def vector(header, declaration, kind, lines):
+    """Returns a file with one function, whose vector `all` of this kind the lines fill."""
+    return [*(f'#include "{each}"' for each in header), "", "#include <vector>", "",
+            "namespace softib::plan {", "", declaration + " {",
+            f"    static const std::vector<{kind}> made = [] {{",
+            f"    std::vector<{kind}> all;", *lines,
+            "    return all;", "    }();", "    return made;", "}", "",
             "}  // namespace softib::plan"]
+
+
+def models(tables):
+    return vector(["plan/train/model.h"], "std::span<const Model> model_presets()", "Model",
+                  [line for table in tables for line in model(table)])
 
 
 def taper(text):
@@ -78,13 +84,9 @@ def cluster(table):
 
 
 def clusters(tables):
-    return ['#include "core/topo/shape.h"', '#include "plan/cluster/presets.h"', "",
-            "namespace softib::plan {", "", "const std::vector<Cluster>& preset_clusters() {",
-            "    static const std::vector<Cluster> clusters = [] {",
-            "    std::vector<Cluster> all;",
-            *(line for table in tables for line in cluster(table)),
-            "    return all;", "    }();", "    return clusters;", "}", "",
-            "}  // namespace softib::plan"]
+    return vector(["core/topo/shape.h", "plan/cluster/presets.h"],
+                  "const std::vector<Cluster>& preset_clusters()", "Cluster",
+                  [line for table in tables for line in cluster(table)])
 
 
 def prices(tables):
@@ -138,12 +140,8 @@ def rates_of(table):
 
 
 def rates(tables):
-    return ['#include "plan/cluster/rates.h"', "", "#include <vector>", "",
-            "namespace softib::plan {", "", "std::span<const Rates> rates_presets() {",
-            "    static const std::vector<Rates> presets = [] {", "    std::vector<Rates> all;",
-            *(line for table in tables for line in rates_of(table)),
-            "    return all;", "    }();", "    return presets;", "}", "",
-            "}  // namespace softib::plan"]
+    return vector(["plan/cluster/rates.h"], "std::span<const Rates> rates_presets()", "Rates",
+                  [line for table in tables for line in rates_of(table)])
 
 
 TEXT_FIELDS = ("id", "what", "source", "model", "cluster", "known_miss")
@@ -173,21 +171,16 @@ def step(table, above):
 
 
 def steps(tables):
-    rows = [line for table in tables for row in table["step"]
-            for line in step(row, {key: value for key, value in table.items() if key != "step"})]
-    return ['#include "plan/train/measured.h"', "", "#include <vector>", "",
-            "namespace softib::plan {", "", "std::span<const MeasuredStep> measured_steps() {",
-            "    static const std::vector<MeasuredStep> steps = [] {",
-            "    std::vector<MeasuredStep> all;", *rows,
-            "    return all;", "    }();", "    return steps;", "}", "",
-            "}  // namespace softib::plan"]
+    return vector(["plan/train/measured.h"], "std::span<const MeasuredStep> measured_steps()",
+                  "MeasuredStep",
+                  [line for table in tables for row in table["step"]
+                   for line in step(row, {key: value for key, value in table.items()
+                                          if key != "step"})])
 
 
 def errors(tables):
-    rows = ["        {%s, {.experts = %s, .operand_bytes = %s, .short_step = %s}, %s}," % (
-        literal(name), literal(row["experts"]), literal(row["operand_bytes"]),
-        literal(row["short_step"]), literal(row["leave_one_out"]))
-            for table in tables for name, row in table.items()]
+    rows = [f"        {{{literal(name)}, {error}}}," for table in tables
+            for name, error in table.items()]
     return ['#include "plan/train/measured.h"', "", "namespace softib::plan {", "",
             "std::span<const KnownError> known_errors() {",
             "    static constexpr KnownError kErrors[] = {", *rows, "    };",

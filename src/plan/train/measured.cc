@@ -194,7 +194,6 @@ StepCase case_of(const MeasuredStep& step) {
     const auto cluster = find_preset(step.cluster);
     SOFTIB_CHECK(model && cluster);  // measured_test.cc looks at every file.
     StepCase made{.model = *model, .cluster = *cluster, .mapping = step.mapping};
-    made.mapping.uneven = true;
     if (!step.recompute_given) {
         made.mapping.recompute = least_recompute(made.model, made.cluster.gpu, made.mapping);
     }
@@ -273,7 +272,9 @@ StepInterval interval_of(double seconds, const StepClass& kind) {
     std::string name = describe(kind);
     const auto take = [&](auto alike) {
         for (const KnownError& each : known_errors()) {
-            if (alike(each.kind)) {
+            const auto step = std::ranges::find(measured_steps(), each.id, &MeasuredStep::id);
+            const StepCase made = case_of(*step);
+            if (alike(class_of(made.model, made.mapping, made.seconds))) {
                 errors.push_back(std::abs(std::log1p(each.leave_one_out)));
             }
         }

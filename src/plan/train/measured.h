@@ -62,7 +62,7 @@ struct StepClass {
     friend bool operator==(const StepClass&, const StepClass&) = default;
 };
 StepClass class_of(const Model& model, const Mapping& mapping, double seconds);
-/// Returns "dense, 8 bits, short steps".
+/// Returns "dense, 8 bits, steps under 1 s".
 std::string describe(const StepClass& of);
 
 /// A constant of rates/ that is fitted on steps.
@@ -110,7 +110,6 @@ StepInterval interval_of(double seconds, const StepClass& kind);
 /// the file, and a test says that it is true.
 struct KnownError {
     std::string_view id;
-    StepClass kind = {};
     double leave_one_out = 0;
 };
 std::span<const KnownError> known_errors();

@@ -41,7 +41,6 @@ TEST(MeasuredSteps, ErrorsWithoutEachStepAreThoseThatIntervalsStandOn) {
     ASSERT_EQ(errors.size(), known_errors().size());
     for (std::size_t i = 0; i < errors.size(); ++i) {
         EXPECT_EQ(known_errors()[i].id, errors[i].step->id);
-        EXPECT_EQ(known_errors()[i].kind, errors[i].kind);
         EXPECT_NEAR(known_errors()[i].leave_one_out, errors[i].leave_one_out, 0.002)
             << errors[i].step->id << ": softib plan validate --errors > src/plan/train/errors.toml";
     }

@@ -47,10 +47,7 @@ std::string errors_toml(const std::vector<plan::StepError>& errors) {
         "constants of\n# the planner are fitted on all other steps. Written by "
         "'softib plan validate --errors'.\n";
     for (const plan::StepError& each : errors) {
-        text += fmt::format(
-            "[{}]\nexperts = {}\noperand_bytes = {}\nshort_step = {}\nleave_one_out = {:.4f}\n",
-            each.step->id, each.kind.experts, each.kind.operand_bytes, each.kind.short_step,
-            each.leave_one_out);
+        text += fmt::format("{} = {:.4f}\n", each.step->id, each.leave_one_out);
     }
     return text;
 }
