@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "answer/calibration.h"
 #include "answer/cluster.h"
 #include "answer/collective.h"
 #include "answer/comparison.h"
@@ -99,7 +100,8 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"presets", answer_list<presets_json>},
                            {"show", answer_keys<ClusterQuestion, show>},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
-                           {"compare", answer_keys<CompareQuestion, comparison>}};
+                           {"compare", answer_keys<CompareQuestion, comparison>},
+                           {"calibrate", answer_keys<CalibrateQuestion, calibrate>}};
 
 }  // namespace
 

@@ -57,6 +57,10 @@ constexpr Key<CompareQuestion> kCompareKeys[] = {
     {.name = "size", .field = &CompareQuestion::size},
     {.name = "prices", .field = &CompareQuestion::prices, .is_file = true}};
 
+constexpr Key<CalibrateQuestion> kCalibrateKeys[] = {
+    {.name = "measurements", .field = &CalibrateQuestion::measurements, .is_file = true},
+    {.name = "cluster", .field = &CalibrateQuestion::cluster, .is_file = true}};
+
 /// Keys of files that the command writes.
 constexpr std::string_view kWritten[] = {"html", "export"};
 
@@ -160,6 +164,10 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CompareQuestion& question) {
     return read_all<CompareQuestion>(kCompareKeys, said, folder, question);
+}
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               CalibrateQuestion& question) {
+    return read_all<CalibrateQuestion>(kCalibrateKeys, said, folder, question);
 }
 
 }  // namespace softib::answer

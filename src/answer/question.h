@@ -45,6 +45,11 @@ struct CompareQuestion {
     std::vector<std::string> given = {};
 };
 
+struct CalibrateQuestion {
+    std::string measurements = {};  ///< A file that the measuring program wrote.
+    std::string cluster = {};       ///< The cluster of the GPU; empty: it is known by its name.
+};
+
 // What fields may be.
 inline constexpr char kOperations[] =
     "all-reduce|all-gather|reduce-scatter|broadcast|all-to-all|send-recv";

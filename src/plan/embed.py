@@ -10,6 +10,7 @@
     embed.py steps OUTPUT FILE...        training steps that were measured
     embed.py errors OUTPUT FILE          what the planner misses of each by leave-one-out
     embed.py validation OUTPUT FILE...   published numbers, as the function named as the first file
+    embed.py program OUTPUT FILE         the program that measures kernels, as it is
 
 Keys of models are the fields of plan::Model, those of clusters stand in CLUSTER_KEYS. spec/ reads
 the same files, and its tests say that both read the same. Published numbers are for
@@ -221,13 +222,26 @@ def validation(tables, files):
             "", "}  // namespace softib::plan"]
 
 
+def program(text):
+    """Returns a program as C++: a literal for each line, since compilers bound their length."""
+    rows = [f"        {literal(line)}" for line in text.splitlines(keepends=True)]
+    return ['#include "plan/train/calibration.h"', "", "namespace softib::plan {", "",
+            "std::string_view measuring_program() {", "    static constexpr char kText[] =", *rows,
+            "        ;", "    return kText;", "}", "", "}  // namespace softib::plan"]
+
+
+def lines_of(kind, files):
+    if kind == "program":
+        return program(pathlib.Path(files[0]).read_text())
+    tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
+    return (validation(tables, files) if kind == "validation" else
+            {"models": models, "clusters": clusters, "prices": prices, "gpus": gpus,
+             "rates": rates, "steps": steps, "errors": errors}[kind](tables))
+
+
 def main():
     kind, output, *files = sys.argv[1:]
-    tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
-    lines = (validation(tables, files) if kind == "validation" else
-             {"models": models, "clusters": clusters, "prices": prices, "gpus": gpus,
-              "rates": rates, "steps": steps, "errors": errors}[kind](tables))
-    text = "\n".join(["// Written by src/plan/embed.py.", *lines, ""])
+    text = "\n".join(["// Written by src/plan/embed.py.", *lines_of(kind, files), ""])
     pathlib.Path(output).write_text(text)
 
 

@@ -53,10 +53,14 @@ COMPARE_VALUES = {
 }
 
 
+# Options of the command alone, which no question has.
+ALONE = ("--json", "-o", "--output", "--device", "--python", "--quick", "--program")
 # The options of all other commands that plan: what stands beside each, itself, and why it is
 # refused ("-": it acts). Of train, search and trace run other tests try all.
 TRACES = EXAMPLES.parent / "traces"
 HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
+TIMED = ("--measurements",
+         str(EXAMPLES.parents[1] / "src" / "plan" / "train" / "kernels" / "h200.json"))
 ELSEWHERE = ("plan collective", "plan compare", "plan train", "plan search", "trace run")
 ROWS = {
     ("plan presets", "--json"): ((), ("--json",), "-"),
@@ -66,6 +70,14 @@ ROWS = {
     ("plan validate", "--markdown"): (("--json",), ("--markdown",), "leave out all but one"),
     ("plan validate", "--errors"): (("--json",), ("--errors",), "leave out all but one"),
     ("plan validate", "--json"): (("--markdown",), ("--json",), "leave out all but one"),
+    ("plan calibrate", "--output"): (TIMED, ("-o", "{file}"), "-"),
+    ("plan calibrate", "--cluster"): (TIMED, ("--cluster", "hgx-b200:1"), "-"),
+    ("plan calibrate", "--measurements"): (("--program",), TIMED, "leave out the other options"),
+    ("plan calibrate", "--device"): (TIMED, ("--device", "cpu"), "--device"),
+    ("plan calibrate", "--python"): (TIMED, ("--python", "python3"), "--python"),
+    ("plan calibrate", "--quick"): (TIMED, ("--quick",), "--quick"),
+    ("plan calibrate", "--program"): (TIMED, ("--program",), "leave out the other options"),
+    ("plan calibrate", "--json"): (TIMED, ("--json",), "-"),
     ("plan models", "--json"): ((), ("--json",), "-"),
     ("trace show", "--groups"): ((EXPERTS,), ("--groups", "{groups}"), "-"),
     ("trace show", "--json"): ((HALO,), ("--json",), "-"),
@@ -174,11 +186,11 @@ class PlanOptions(CliCase):
             return error.value.decode()
 
         library.softib_ask.restype = ctypes.c_void_p
-        for what in ("show", "collective", "compare"):
+        for what in ("show", "collective", "compare", "calibrate"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))
-                    self.assertIn("unknown key" if name == "--json" else
+                    self.assertIn("unknown key" if name in ALONE else
                                   "for the command, which writes" if name in ("--html", "--export")
                                   else "must be", said)
         self.assertIn("must be", said_of("show", "cluster"))

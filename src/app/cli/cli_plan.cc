@@ -152,6 +152,34 @@ Command add_validate(CLI::App& plan, PlanValidateOptions& options) {
     return {sub, [&options] { return cmd_plan_validate(options); }};
 }
 
+Command add_calibrate(CLI::App& plan, PlanCalibrateOptions& options) {
+    CLI::App* const sub = plan.add_subcommand(
+        "calibrate", "Time the kernels of this machine's GPU, and write rates for --rates");
+    sub->add_option("-o,--output", options.output, "write the rates there (default: print them)")
+        ->type_name("FILE");
+    sub->add_option("--cluster", options.question.cluster,
+                    "the GPU is that of this cluster (default: known by its name)")
+        ->type_name("CLUSTER");
+    CLI::Option* const device = sub->add_option(
+        "--device", options.device, "what is measured: cuda, cuda:N or cpu (default: cuda)");
+    device->type_name("DEVICE");
+    CLI::Option* const python = sub->add_option("--python", options.python,
+                                                "the Python that has PyTorch (default: python3)");
+    python->type_name("PROGRAM");
+    sub->add_flag("--quick", options.quick, "time fewer kernels, for a shorter time");
+    sub->add_flag("--program", options.program,
+                  "print the program that measures, to run it on another machine");
+    sub->add_option("--measurements", options.question.measurements,
+                    "measure nothing: take what that program wrote")
+        ->type_name("FILE");
+    add_json(*sub, options.json);
+    return {sub, [device, python, &options] {
+                options.device_given = device->count() != 0;
+                options.python_given = python->count() != 0;
+                return cmd_plan_calibrate(options);
+            }};
+}
+
 Command add_plan(CLI::App& app, Parsed& parsed) {
     CLI::App* const plan =
         app.add_subcommand("plan", "Plan a GPU cluster: components, collectives, training");
@@ -160,7 +188,7 @@ Command add_plan(CLI::App& app, Parsed& parsed) {
     const auto actions = std::make_shared<std::vector<Command>>(std::vector<Command>{
         add_presets(*plan, options.presets), add_show(*plan, options.show),
         add_collective(*plan, options.collective), add_compare(*plan, options.compare),
-        add_validate(*plan, options.validate)});
+        add_validate(*plan, options.validate), add_calibrate(*plan, options.calibrate)});
     std::ranges::move(add_training_commands(*plan, parsed), std::back_inserter(*actions));
     return {plan, [actions] {
                 return std::ranges::find_if(*actions,

@@ -65,6 +65,8 @@ const std::vector<NumberKey>& number_keys() {
          }},
         {"gpu_rates", "memory_gbs", 1, 1e6, false,
          [](Cluster& c, double v) { c.gpu.memory_bytes_per_s = v * 1e9; }},
+        {"gpu_rates", "sms", 1, 10'000, true,
+         [](Cluster& c, double v) { c.gpu.sms = count_of(v); }},
         {"gpu_rates", "power_w", 0, 1e5, false,
          [](Cluster& c, double v) {
              c.gpu.power_w = v;
