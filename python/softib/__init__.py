@@ -17,10 +17,12 @@ Times are microseconds where a name ends in _us, and picoseconds of virtual time
 """
 from . import plan
 from ._native import Error, command, version
+from .answers import Answer, Answers
 from .fabric import Fabric
 from .live import Live, live
+from .objects import Cluster, Mapping, Model
 from .simulation import Simulation, ask, simulate
 
 __version__ = version()
-__all__ = ["Error", "Fabric", "Live", "Simulation", "ask", "command", "live", "plan", "simulate",
-           "version"]
+__all__ = ["Answer", "Answers", "Cluster", "Error", "Fabric", "Live", "Mapping", "Model",
+           "Simulation", "ask", "command", "live", "plan", "simulate", "version"]

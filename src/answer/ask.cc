@@ -11,6 +11,7 @@
 #include "answer/cluster.h"
 #include "answer/collective.h"
 #include "answer/comparison.h"
+#include "answer/description.h"
 #include "answer/plan_keys.h"
 #include "answer/train.h"
 #include "core/base/nearest.h"
@@ -98,6 +99,7 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"search", answer_search},
                            {"models", answer_list<models_json>},
                            {"presets", answer_list<presets_json>},
+                           {"describe", answer_keys<DescribeQuestion, describe>},
                            {"show", answer_keys<ClusterQuestion, show>},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
                            {"compare", answer_keys<CompareQuestion, comparison>},

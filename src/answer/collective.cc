@@ -252,6 +252,9 @@ std::expected<TimedCollective, Refusal> time_collective(const CollectiveQuestion
             true});
     }
     CollectiveReport report{.question = question, .op = asked->op, .ranks = (*model)->ranks()};
+    if (question.cluster.contains('\n')) {  // The question has the whole cluster in it.
+        report.question.cluster = cluster->name;
+    }
     if (const auto& fault = (*model)->collnet_fault()) {
         report.notes.push_back(
             fmt::format("CollNet cannot start, and NCCL goes on without it: {}", *fault));

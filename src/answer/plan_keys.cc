@@ -32,6 +32,10 @@ constexpr Key<ClusterQuestion> kClusterKeys[] = {
     {.name = "nodes", .field = &ClusterQuestion::nodes, .most = kNodesMost},
     {.name = "prices", .field = &ClusterQuestion::prices, .is_file = true}};
 
+constexpr Key<DescribeQuestion> kDescribeKeys[] = {
+    {.name = "cluster", .field = &DescribeQuestion::cluster, .is_file = true},
+    {.name = "model", .field = &DescribeQuestion::model, .is_file = true}};
+
 constexpr Key<CollectiveQuestion> kCollectiveKeys[] = {
     {.name = "cluster", .field = &CollectiveQuestion::cluster, .is_file = true},
     {.name = "nodes", .field = &CollectiveQuestion::nodes, .most = kNodesMost},
@@ -156,6 +160,10 @@ Read read_all(std::span<const Key<Question>> keys, const std::vector<spec::SaidK
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ClusterQuestion& question) {
     return read_all<ClusterQuestion>(kClusterKeys, said, folder, question);
+}
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               DescribeQuestion& question) {
+    return read_all<DescribeQuestion>(kDescribeKeys, said, folder, question);
 }
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CollectiveQuestion& question) {

@@ -19,6 +19,8 @@ using Read = std::expected<void, std::string>;
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ClusterQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               DescribeQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CollectiveQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CompareQuestion& question);

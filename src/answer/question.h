@@ -17,6 +17,12 @@ struct ClusterQuestion {
     std::string prices = {};   ///< A file with prices; empty: the built-in ranges.
 };
 
+/// What a cluster or a model is, by the keys of its file. One of the two is given.
+struct DescribeQuestion {
+    std::string cluster = {};
+    std::string model = {};
+};
+
 struct CollectiveQuestion {
     std::string cluster = {};
     std::uint32_t nodes = 0;

@@ -30,11 +30,6 @@ OWN = {
             "hosts": {"mtu": 1024}, "fail": {"switch": "sw0"}, "folder": True, "network": True},
     "Fabric": {"topology": True, "file": True, "keys": True},
     "live": {"fabric": True, "name": True, "options": True},
-    "plan.show": {"cluster": True, "options": True},
-    "plan.collective": {"cluster": True, "op": True, "options": True},
-    "plan.compare": {"what": True, "cluster": True, "options": True},
-    "plan.train": {"model": True, "cluster": True, "options": True},
-    "plan.search": {"model": True, "cluster": True, "options": True},
     "Simulation.step": {"us": True, "events": True},
     "Simulation.run": {"progress": True},
 }
@@ -104,8 +99,14 @@ class Keywords(unittest.TestCase):
         at = next(each for each in at["commands"] if each["name"] == "plan")["commands"]
         for name, call in calls.items():
             options = next(each for each in at if each["name"] == name)["options"]
-            for option in options:
-                key = option["names"][-1].removeprefix("--").replace("-", "_")
+            keys = {option["names"][-1].removeprefix("--").replace("-", "_"): option
+                    for option in options}
+            keywords = set(inspect.signature(getattr(plan, name)).parameters)
+            own = {"mapping", "what", "cluster", "help", "json"}
+            flags = {each.removeprefix("--").replace("-", "_") for option in options
+                     for each in option["names"] if each.startswith("--")}
+            self.assertEqual(keywords - own, flags - own, name)
+            for key, option in keys.items():
                 if key in ("help", "json", "cluster", "model", "html", "trace"):
                     continue  # What Python says itself, and files that may have any name.
                 with self.subTest(name, key=key):

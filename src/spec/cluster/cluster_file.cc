@@ -17,6 +17,7 @@
 #include "spec/description.h"
 #include "spec/key_rule.h"
 #include "spec/scenario/toml_file.h"
+#include "spec/text_file.h"
 
 namespace softib::spec {
 
@@ -323,6 +324,9 @@ std::expected<Cluster, std::string> parse_cluster(std::string_view text, const s
 }
 
 std::expected<Cluster, std::string> find_cluster(const std::string& name) {
+    if (is_description(name)) {
+        return parse_cluster(name, "a cluster given as text");
+    }
     if (!name.ends_with(".toml") && name.find('/') == name.npos) {
         return plan::find_preset(name);
     }
@@ -335,10 +339,11 @@ std::expected<Cluster, std::string> find_cluster(const std::string& name, std::u
     if (!cluster || nodes == 0) {
         return cluster;
     }
-    const bool sized = name.find_first_of(":/") != name.npos || name.ends_with(".toml");
+    const bool sized = name.find_first_of(":/\n") != name.npos || name.ends_with(".toml");
     if (sized && nodes > cluster->nodes()) {
         return std::unexpected(fmt::format("--nodes: there are only {} nodes in {}, not {}",
-                                           cluster->nodes(), name, nodes));
+                                           cluster->nodes(),
+                                           is_description(name) ? cluster->name : name, nodes));
     }
     return plan::with_nodes(*std::move(cluster), nodes);
 }

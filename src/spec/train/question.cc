@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "core/base/nearest.h"
 #include "spec/cluster/cluster_file.h"
 #include "spec/cluster/rates_file.h"
 #include "spec/model/model_file.h"
 #include "spec/scenario/toml_file.h"
+#include "spec/text_file.h"
 
 namespace softib::spec {
 
@@ -58,6 +60,16 @@ Result take_key(TrainQuestion& question, const SaidKey& said) {
         return std::unexpected(fmt::format("'{}' {}", key->name, done.error()));
     }
     return {};
+}
+
+/// Returns the text of a value. That of a table, as [cluster], is a description.
+std::optional<std::string> text_or_description(const toml::node& node) {
+    if (const toml::table* const table = node.as_table()) {
+        std::ostringstream text;
+        text << toml::toml_formatter(*table) << "\n";
+        return text.str();
+    }
+    return text_of(node);
 }
 
 /// Returns that a key was given which changes nothing with the model or on the GPUs of the job.
@@ -114,7 +126,8 @@ Result check_question(const TrainQuestion& question, TrainAsk ask,
 
 std::string in_folder(std::string name, const std::string& folder) {
     const bool is_file = name.ends_with(".toml") || name.find('/') != std::string::npos;
-    return is_file ? (std::filesystem::path(folder) / name).string() : name;
+    return is_file && !is_description(name) ? (std::filesystem::path(folder) / name).string()
+                                            : name;
 }
 
 std::expected<std::vector<SaidKey>, std::string> said_keys(std::string_view text,
@@ -126,7 +139,7 @@ std::expected<std::vector<SaidKey>, std::string> said_keys(std::string_view text
     std::vector<SaidKey> keys;
     for (auto&& [name, node] : *table) {
         if (name != "ask") {
-            keys.push_back({std::string(name.str()), text_of(node), node.is_boolean(),
+            keys.push_back({std::string(name.str()), text_or_description(node), node.is_boolean(),
                             place(file, name.source())});
         }
     }
