@@ -183,6 +183,7 @@ class Cluster(Known):
     gpu_fp32, gpu_tf32, gpu_fp16, gpu_bf16, gpu_fp8, gpu_fp4: dense peak rate, TFLOP/s
     gpu_memory_gib: memory of a GPU, GiB
     gpu_memory_gbs: rate of its memory, GB/s
+    gpu_sms: multiprocessors of a GPU
     gpu_power_w: most power of a GPU, W
 
     nvlink_domain_gpus: GPUs of one NVLink domain; 1: there is no NVLink
@@ -227,6 +228,7 @@ class Cluster(Known):
     gpu_fp4: float | None = _in("gpu_rates", "fp4")
     gpu_memory_gib: float | None = _in("gpu_rates", "memory_gib")
     gpu_memory_gbs: float | None = _in("gpu_rates", "memory_gbs")
+    gpu_sms: int | None = _in("gpu_rates", "sms")
     gpu_power_w: float | None = _in("gpu_rates", "power_w")
     nvlink_domain_gpus: int | None = _in("nvlink", "domain_gpus")
     nvlink_gbs: float | None = _in("nvlink", "gbs")

@@ -17,8 +17,8 @@ from .answers import Answer, Answers, wrap
 from .objects import Cluster, Mapping, Model, asked
 from .sweep import sweep
 
-__all__ = ["Answer", "Answers", "Cluster", "Mapping", "Model", "collective", "column", "compare",
-           "models", "presets", "search", "show", "sweep", "train"]
+__all__ = ["Answer", "Answers", "Cluster", "Mapping", "Model", "calibrate", "collective", "column",
+           "compare", "models", "presets", "search", "show", "sweep", "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
@@ -176,4 +176,15 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
     top: how many mappings to return; threads: that try mappings
     """
     answer: Answer = _answer("search", locals())
+    return answer
+
+
+@keywords
+def calibrate(measurements: File, *, cluster: ClusterLike | None = None) -> Answer:
+    """Returns what kernels reach on a GPU, from a file that the program of `softib plan calibrate
+    --program` wrote: `rates` is the text of a file for train(rates=).
+
+    cluster: whose GPU it is, where the planner does not know it by name
+    """
+    answer: Answer = _answer("calibrate", locals())
     return answer

@@ -27,6 +27,7 @@ Json rates_json(const plan::Gpu& gpu) {
     }
     rates["memory_gib"] = static_cast<double>(gpu.memory_bytes) / kBytesPerGib;
     rates["memory_gbs"] = gpu.memory_bytes_per_s / 1e9;
+    rates["sms"] = gpu.sms;
     rates["power_w"] = gpu.power_w;
     return rates;
 }

@@ -115,6 +115,18 @@ class Keywords(unittest.TestCase):
             for value in (None, False, 1, "x"):
                 self.refused(NOBODY, lambda: call(**{NOBODY: value}))
 
+    def test_measured_kernels_become_rates(self):
+        calibrate = self.softib.plan.calibrate
+        measured = SOURCE / "src" / "plan" / "train" / "kernels" / "h200.json"
+        found = calibrate(measured)
+        self.assertIn("[matmul]\nbf16 = 0.7", found.rates)
+        self.assertNotEqual(calibrate(measured, cluster="hgx-b200:1").rates, found.rates)
+        self.pairs += 2
+        for name, call in (("cluster", lambda: calibrate(measured, cluster=WRONG)),
+                           ("measurements", lambda: calibrate(WRONG)),
+                           (NOBODY, lambda: calibrate(measured, **{NOBODY: 1}))):
+            self.refused(name, call, WRONG)
+
     def test_what_python_adds_changes_the_answer(self):
         def answer(**keys):
             return json.dumps(self.softib.ask(self.fabric, SHIFT, **keys).data)
