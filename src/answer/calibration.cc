@@ -217,6 +217,14 @@ void take_exchanges(std::vector<TimedExchange>& exchanges, const plan::NvLink& n
 
 std::expected<CalibrationReport, Refusal> calibrate(const CalibrateQuestion& question) {
     const auto refuse = [](std::string text) { return std::unexpected(Refusal{std::move(text)}); };
+    plan::SoldGpu of;
+    if (!question.cluster.empty()) {
+        const auto cluster = spec::find_cluster(question.cluster);
+        if (!cluster) {
+            return refuse(cluster.error());
+        }
+        of = {.gpu = cluster->gpu, .nvlink = cluster->nvlink};
+    }
     if (question.measurements.empty()) {
         return refuse("say where the measurements are: measurements = \"FILE\"");
     }
@@ -228,7 +236,6 @@ std::expected<CalibrationReport, Refusal> calibrate(const CalibrateQuestion& que
     if (!read) {
         return refuse(read.error());
     }
-    plan::SoldGpu of;
     if (question.cluster.empty()) {
         const plan::SoldGpu* const named = named_in(read->device);
         if (named == nullptr) {
@@ -238,12 +245,6 @@ std::expected<CalibrationReport, Refusal> calibrate(const CalibrateQuestion& que
                 question.measurements, read->device));
         }
         of = *named;
-    } else {
-        const auto cluster = spec::find_cluster(question.cluster);
-        if (!cluster) {
-            return refuse(cluster.error());
-        }
-        of = {.gpu = cluster->gpu, .nvlink = cluster->nvlink};
     }
     const plan::Rates& base =
         read->capability == 0 ? of.gpu.rates

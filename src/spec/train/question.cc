@@ -62,11 +62,17 @@ Result take_key(TrainQuestion& question, const SaidKey& said) {
     return {};
 }
 
-/// Returns the text of a value. That of a table, as [cluster], is a description.
-std::optional<std::string> text_or_description(const toml::node& node) {
-    if (const toml::table* const table = node.as_table()) {
+/// Returns the text of a key's value. That of the table [cluster] or [model] is a description.
+std::optional<std::string> text_or_description(const toml::key& key, const toml::node& node) {
+    const toml::table* const table = node.as_table();
+    if (table != nullptr && (key == "cluster" || key == "model")) {
         std::ostringstream text;
-        text << toml::toml_formatter(*table) << "\n";
+        toml::table lines = *table;
+        lines.is_inline(false);
+        if (!lines.empty()) {  // That would be written as "{}".
+            text << toml::toml_formatter(lines);
+        }
+        text << "\n";
         return text.str();
     }
     return text_of(node);
@@ -139,8 +145,8 @@ std::expected<std::vector<SaidKey>, std::string> said_keys(std::string_view text
     std::vector<SaidKey> keys;
     for (auto&& [name, node] : *table) {
         if (name != "ask") {
-            keys.push_back({std::string(name.str()), text_or_description(node), node.is_boolean(),
-                            place(file, name.source())});
+            keys.push_back({std::string(name.str()), text_or_description(name, node),
+                            node.is_boolean(), place(file, name.source())});
         }
     }
     return keys;
