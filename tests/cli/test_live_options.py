@@ -106,6 +106,8 @@ ROWS = {
     ("serve", "--counters"): [(("-f", "lab"), ("--counters", "x"), "--counters")],
     ("health", "--fabric"): [((), ("-f", "pk"), "-")],
     ("health", "--json"): [(("-f", "lab"), ("--json",), "-")],
+    ("health", "--umad"): [(("-f", "lab"), ("--umad", "mlx5_0"), "--fabric"),
+                           ((), ("--umad", "mlx5_77"), "mlx5_77")],
     ("health", "--compare"): [(("-f", "lab"), ("--compare", "/nowhere"), "/nowhere")],
     ("help", "--json"): [(("up",), ("--json",), "-")],
 }
