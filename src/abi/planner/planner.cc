@@ -77,7 +77,8 @@ class MemoryWatch final : public run::Watch {
 };
 
 std::expected<std::string, std::string> ask(std::string_view text, const std::string& folder) {
-    if (auto answer = answer::ask(text, folder)) {
+    static answer::Networks networks;
+    if (auto answer = answer::ask(text, folder, networks)) {
         return *std::move(answer);
     }
     const auto run = run::make_run({.text = std::string(text), .folder = folder});
