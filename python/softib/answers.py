@@ -123,7 +123,9 @@ class Answers(Sequence[Answer]):
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def __repr__(self) -> str:
-        return _text.table(self.to_rows())
+        rows = self.to_rows()  # What is inside of keys is left out where rows have other cells.
+        return _text.table([{name: value for name, value in row.items() if "." not in name} or row
+                            for row in rows])
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"

@@ -172,8 +172,16 @@ class ObjectsTest(unittest.TestCase):
     def test_answers_print_themselves_and_are_rows(self):
         plan = self.plan
         step = plan.train("llama3.1-8b", self.cluster, tp=2)
-        for word in ("llama3.1-8b", "mfu", "matmul", "- exchanges timed"):
-            self.assertIn(word, repr(step))
+        told = self.softib.command("plan", "train", "--model", "llama3.1-8b", "--cluster",
+                                   "hgx-h100:4", "--tp", "2")
+        told = {" ".join(line.split()) for line in told.splitlines()}
+        same = repr(plan.train("llama3.1-8b", "hgx-h100:4", tp=2))
+        same = {" ".join(line.split()) for line in same.splitlines()}
+        for begin in ("llama3.1-8b (8.03 B", "step ", "PART OF", "matrix products", "attention",
+                      "exposed tp", "- exchanges timed", "- assumed: "):
+            line = [each for each in told if each.startswith(begin)]
+            self.assertEqual(len(line), 1, begin)
+            self.assertIn(line[0], same)
         self.assertIn("<pre>", step._repr_html_())
         self.assertEqual(json.loads(step.to_json()), step.to_dict())
         rows = step.to_rows()
