@@ -7,6 +7,7 @@ from typing import Any
 
 ROWS_MOST = 20
 COLUMNS_MOST = 14
+WIDTH_MOST = 60
 SHARES = ("mfu", "hfu", "use", "wait")
 TIMES = ((1, "s", 1), (1e-3, "ms", 1e3), (1e-6, "us", 1e6), (0, "ns", 1e9))
 SIZES = ((1e12, "TB", 1e-12), (1e9, "GB", 1e-9), (1e6, "MB", 1e-6), (1e3, "kB", 1e-3), (0, "B", 1))
@@ -56,6 +57,10 @@ def grid(header: list[str], rows: list[list[str]]) -> str:
                      for row in [header, *rows])
 
 
+def short(text: str) -> str:
+    return text if len(text) <= WIDTH_MOST else text[:WIDTH_MOST - 1] + "…"
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """Returns rows as a table, the first ones if there are many."""
     if not rows:
@@ -67,7 +72,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         names = sorted(names, key=lambda name: (name not in differing, "." in name))
         names = sorted(names[:COLUMNS_MOST], key=list(dict.fromkeys(
             name for row in shown for name in row)).index)
-    text = grid(names, [[cell(name, row.get(name)) for name in names] for row in shown])
+    names.sort(key=lambda name: name == "error")
+    text = grid(names, [[short(cell(name, row.get(name))) for name in names] for row in shown])
     return text + (f"\n… {len(rows) - len(shown)} more rows" if len(rows) > len(shown) else "")
 
 

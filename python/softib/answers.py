@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _text
 from ._native import Error
+from .objects import labels_of
 
 if TYPE_CHECKING:
     import pandas
@@ -102,8 +103,10 @@ class Answers(Sequence[Answer]):
         """Returns the rows of all answers, each with what varied. A question that had no answer is
         a row with an `error`."""
         rows = []
-        for answer, said in zip(self._answers, self.varied):
-            first = {name: _plain(value) for name, value in said.items()}
+        labels = {name: labels_of([said.get(name) for said in self.varied])
+                  for said in self.varied for name in said}
+        for i, answer in enumerate(self._answers):
+            first = {name: labels[name][i] for name in self.varied[i]}
             own = answer.to_rows(table) if answer.error is None else [{"error": answer.error}]
             rows += [{**first, **{name: value for name, value in row.items() if name not in first}}
                      for row in own]
@@ -115,7 +118,7 @@ class Answers(Sequence[Answer]):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Returns what varied and the answer, for each."""
-        return [{"asked": {name: _plain(value) for name, value in said.items()},
+        return [{"asked": {name: labels_of([value])[0] for name, value in said.items()},
                  **({"error": answer.error} if answer.error is not None else answer.to_dict())}
                 for answer, said in zip(self._answers, self.varied)]
 
@@ -148,11 +151,6 @@ def frame(rows: Any) -> pandas.DataFrame:
         raise Error("a DataFrame needs the package pandas: install it by 'pip install pandas' or "
                     "Debian's python3-pandas, or take to_rows()") from None
     return pandas.DataFrame(rows)
-
-
-def _plain(value: Any) -> Any:
-    """Returns what a row has for a value that was asked with: objects have their short text."""
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
 def _is_table(value: Any) -> bool:

@@ -166,6 +166,23 @@ def asked(of: Any) -> str:
     return text if "name" in said else _toml.document({"name": str(of)}, {}, {}) + text
 
 
+def labels_of(values: list[Any]) -> list[Any]:
+    """Returns what a table calls values that were asked with. Objects have a text: what they say
+    differently, or their whole text."""
+    objects = [value for value in values if isinstance(value, Described)]
+    said = [each.said() for each in objects]
+    keys = [key for key in dict.fromkeys(key for each in said for key in each)
+            if len({repr(each.get(key)) for each in said}) > 1]
+
+    def label(value: Any) -> Any:
+        if not isinstance(value, Described) or "name" in value.said():
+            return value if isinstance(value, (bool, int, float, type(None))) else str(value)
+        differs = [str(value.said()[key]) if key == "base" else f"{key} {value.said()[key]}"
+                   for key in keys if key in value.said()]
+        return ", ".join(differs) or str(value)
+    return [label(value) for value in values]
+
+
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Cluster(Known):

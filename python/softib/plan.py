@@ -13,12 +13,13 @@ import numpy
 
 from . import _native, _toml
 from ._keywords import given, keywords
+from ._native import Error
 from .answers import Answer, Answers, wrap
 from .objects import Cluster, Mapping, Model, asked
 from .sweep import sweep
 
-__all__ = ["Answer", "Answers", "Cluster", "Mapping", "Model", "calibrate", "collective", "column",
-           "compare", "models", "presets", "search", "show", "sweep", "train"]
+__all__ = ["Answer", "Answers", "Cluster", "Error", "Mapping", "Model", "calibrate", "collective",
+           "column", "compare", "models", "presets", "search", "show", "sweep", "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.

@@ -40,4 +40,8 @@ def sweep(question: Callable[..., Any], *, errors: str = "raise", workers: int |
             raise Error(f"{said}: {error} (errors=\"keep\" goes on)") from error
 
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        return Answers(pool.map(ask, points), points)
+        try:
+            return Answers(pool.map(ask, points), points)
+        except BaseException:  # An error, or Ctrl-C: the rest is not asked.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -209,7 +209,7 @@ class ObjectsTest(unittest.TestCase):
         rows = found.to_rows()
         self.assertEqual(rows[2]["step_s"], plan.train("llama3.1-8b", cluster, batch=64,
                                                        tp=2).step_s)
-        self.assertEqual(rows[3]["cluster"], "hgx-h100, nodes 2, oversubscription 2:1")
+        self.assertEqual(rows[3]["cluster"], "nodes 2")
         self.assertIn("64", rows[4]["error"])
         self.assertIn("error", repr(found))
         self.assertEqual(len(json.loads(found.to_json())), 6)
@@ -232,6 +232,33 @@ class ObjectsTest(unittest.TestCase):
         found = self.plan.sweep(self.plan.train, model="llama3.1-8b", cluster=self.cluster,
                                 tp=[1, 2]).to_frame()
         self.assertEqual((list(found["tp"]), len(found)), ([1, 2], 2))
+
+    def test_what_the_guide_shows_runs(self):
+        text = (SOURCE / "docs" / "guide" / "python.md").read_text()
+        blocks = re.findall(r"<!-- not run: Python.objects .*?-->\n```python\n(.*?)```", text,
+                            re.DOTALL)
+        self.assertEqual(len(blocks), 2)
+        names = {}
+        for block in blocks:
+            lines = [line for line in block.splitlines()
+                     if importlib.util.find_spec("pandas") or "to_frame" not in line]
+            exec("\n".join(lines), names)
+        self.assertEqual(len(names["grid"]), 18)
+        self.assertEqual({row["cluster"] for row in names["grid"].to_rows()},
+                         {"nics_per_node 2", "nics_per_node 4", "nics_per_node 8"})
+
+    def test_the_study_runs(self):
+        found = subprocess.run(
+            [sys.executable, SOURCE / "examples" / "python" / "which_cluster.py"], timeout=240,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(
+                [str(SOURCE / "python"), os.environ.get("PYTHONPATH", "")])},
+            capture_output=True, text=True)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        days = {line[:13].strip(): float(line.split("days")[0].split()[-1])
+                for line in found.stdout.splitlines() if " days  network" in line}
+        self.assertEqual(len(days), 5)
+        self.assertLess(days["B200"], days["H200"])
+        self.assertLess(days["H100"], days["H100, 2 NICs"])
 
     def test_threads_get_the_answers_of_one(self):
         def step(tp_and_batch):
