@@ -19,9 +19,8 @@ class Answer:
     """An answer. Keys of its JSON are attributes, or answer["key"]; answer.data is all of it. It
     prints itself, and to_frame() makes a DataFrame of it."""
 
-    def __init__(self, data: dict[str, Any], error: str | None = None) -> None:
+    def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
-        self.error = error
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "data":
@@ -107,7 +106,7 @@ class Answers(Sequence[Answer]):
                   for said in self.varied for name in said}
         for i, answer in enumerate(self._answers):
             first = {name: labels[name][i] for name in self.varied[i]}
-            own = answer.to_rows(table) if answer.error is None else [{"error": answer.error}]
+            own = [answer.data] if "error" in answer else answer.to_rows(table)
             rows += [{**first, **{name: value for name, value in row.items() if name not in first}}
                      for row in own]
         return rows
@@ -119,11 +118,14 @@ class Answers(Sequence[Answer]):
     def to_dict(self) -> list[dict[str, Any]]:
         """Returns what varied and the answer, for each."""
         return [{"asked": {name: labels_of([value])[0] for name, value in said.items()},
-                 **({"error": answer.error} if answer.error is not None else answer.to_dict())}
+                 **answer.to_dict()}
                 for answer, said in zip(self._answers, self.varied)]
 
     def to_json(self, indent: int | None = None) -> str:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
 
     def __repr__(self) -> str:
         rows = self.to_rows()  # What is inside of keys is left out where rows have other cells.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
@@ -24,8 +25,7 @@ class Described:
     def said(self) -> dict[str, Any]:
         """Returns what was said: keyword -> value."""
         found = vars(self)
-        return {each.name: found[each.name] for each in fields(self)
-                if found[each.name] is not None}
+        return {name: found[name] for name in places(type(self)) if found[name] is not None}
 
     def replace(self: Self, **changes: Any) -> Self:
         """Returns a copy with changes. None takes away what was said."""
@@ -35,10 +35,11 @@ class Described:
         """Returns the text of a file that says the same."""
         top: dict[str, Any] = {}
         tables: dict[str, dict[str, Any]] = {}
-        for name, (section, key) in places(type(self)).items():
-            if name in self.said():
-                at = tables.setdefault(section, {}) if section else top
-                at[key] = self.said()[name]
+        where = places(type(self))
+        for name, value in self.said().items():
+            section, key = where[name]
+            at = tables.setdefault(section, {}) if section else top
+            at[key] = value
         return _toml.document(top, tables, {})
 
     @classmethod
@@ -95,6 +96,7 @@ class Known(Described):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_whole", None)
+        self.described()  # An error belongs to the line that made the object.
 
     def __getattribute__(self, name: str) -> Any:
         value = object.__getattribute__(self, name)
@@ -103,12 +105,15 @@ class Known(Described):
         return value
 
     def described(self) -> dict[str, Any]:
-        """Returns the values of all keywords, those of the base too. Raises Error if one of those
-        that were said is wrong."""
+        """Returns the values of all keywords, those of the base too."""
         whole = vars(self)["_whole"]
         if whole is None:
             ask = {"ask": "describe", type(self).__name__.lower(): asked(self)}
-            answer = _native.answer(_toml.document(ask, {}, {}))
+            try:
+                answer = _native.answer(_toml.document(ask, {}, {}))
+            except Error as error:
+                place = r"^a (cluster|model) given as text(:\d+:\d+)?: "
+                raise Error(re.sub(place, f"{type(self).__name__}: ", str(error))) from None
             whole = {name: (answer.get(section, {}) if section else answer).get(key)
                      for name, (section, key) in places(type(self)).items()}
             whole.update((name, value) for name, value in answer.items()

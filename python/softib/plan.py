@@ -28,7 +28,7 @@ WRITES = ("html", "trace", "export")
 File: TypeAlias = Union[str, "os.PathLike[str]"]
 ClusterLike: TypeAlias = Union[Cluster, File]
 ModelLike: TypeAlias = Union[Model, File]
-MappingLike: TypeAlias = Union[Mapping, Answer, None]
+MappingLike: TypeAlias = Union[Mapping, Answer, dict[str, Any], None]
 Sizes: TypeAlias = Union[str, int, Iterable[Union[str, int]]]
 
 
@@ -43,6 +43,8 @@ def _answer(what: str, arguments: dict[str, Any]) -> Any:
     said = given(arguments)
     mapping = said.pop("mapping", None)
     if mapping is not None:
+        if not isinstance(mapping, (Mapping, Answer, dict)):
+            raise Error(f"mapping must be a Mapping or an answer that has one, not {mapping!r}")
         described = mapping if isinstance(mapping, Mapping) else Mapping.of(mapping)
         said = {**described.said(), **said}
     for name, value in said.items():

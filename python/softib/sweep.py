@@ -35,7 +35,7 @@ def sweep(question: Callable[..., Any], *, errors: str = "raise", workers: int |
             return answer
         except Error as error:
             if errors == "keep":
-                return Answer({}, str(error))
+                return Answer({"error": str(error)})
             said = ", ".join(f"{name}={value}" for name, value in point.items())
             raise Error(f"{said}: {error} (errors=\"keep\" goes on)") from error
 

@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -90,6 +91,7 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(cluster.replace(oversubscription=None),
                          Cluster.preset("hgx-h100", nodes=4))
         self.assertEqual(eval(repr(cluster), vars(self.softib)), cluster)
+        self.assertEqual(pickle.loads(pickle.dumps(cluster)), cluster)
         self.assertEqual(len({cluster, cluster.replace(), cluster.replace(nodes=3)}), 2)
         self.assertEqual(str(cluster), "hgx-h100, nodes 4, oversubscription 2:1")
         self.assertIn("oversubscription", cluster._repr_html_())
@@ -129,9 +131,11 @@ class ObjectsTest(unittest.TestCase):
                 (lambda: Cluster.from_toml("[fabric]\nradox = 3\n"), "did you mean 'radix'?"),
                 (lambda: Cluster.from_toml("nodes = \n"), "Invalid value (at line 1"),
                 (lambda: Cluster.load("no-such.toml"), "cannot read no-such.toml"),
-                (lambda: Cluster(nodes=0).gpus, "'nodes' must be a whole number"),
-                (lambda: self.softib.Model(layers=3).heads, "hidden is missing"),
+                (lambda: Cluster(nodes=0), "Cluster: 'nodes' must be a whole number"),
+                (lambda: self.cluster.replace(base="hgx-h101"), "'hgx-h101'"),
+                (lambda: self.softib.Model(layers=3), "Model: hidden is missing"),
                 (lambda: self.plan.train(self.model, self.cluster, tpp=8), "did you mean 'tp'?"),
+                (lambda: self.plan.train(self.model, self.cluster, "tp 8"), "must be a Mapping"),
                 (lambda: self.plan.sweep(self.plan.show, cluster=["hgx-h100:1"], errors="no"),
                  "'raise' or 'keep'")):
             self.assertIn(said, self.refusal(call))
@@ -152,6 +156,11 @@ class ObjectsTest(unittest.TestCase):
         for one, other in zip(by_object, by_file):
             unnamed = re.compile(r'"(source|title|cluster)": "[^"]*"')
             self.assertEqual(unnamed.sub("", one), unnamed.sub("", other))
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "step.html"  # The command answers, since it writes a file.
+            step = plan.train(self.model, cluster, tp=2, html=page)
+            self.assertEqual(step, plan.train(self.model, cluster, tp=2))
+            self.assertIn(str(cluster), page.read_text())
         self.assertEqual(plan.collective(cluster, sizes="1M").cluster, str(cluster))
         self.assertEqual(plan.collective(cluster, nodes=2, sizes="1M").ranks, 16)
         self.assertIn("only 4 nodes", self.refusal(lambda: plan.show(cluster, nodes=5)))
@@ -210,8 +219,9 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(rows[2]["step_s"], plan.train("llama3.1-8b", cluster, batch=64,
                                                        tp=2).step_s)
         self.assertEqual(rows[3]["cluster"], "nodes 2")
-        self.assertIn("64", rows[4]["error"])
+        self.assertTrue(rows[4]["error"].startswith("gpus 64 is more than the 32 of"))
         self.assertIn("error", repr(found))
+        self.assertEqual(["error" in each for each in found], [False] * 4 + [True] * 2)
         self.assertEqual(len(json.loads(found.to_json())), 6)
         self.assertEqual(len(found[:2].to_rows()), 2)
         said = self.refusal(lambda: plan.sweep(plan.train, model="llama3.1-8b", cluster=cluster,
