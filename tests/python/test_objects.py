@@ -103,6 +103,16 @@ class ObjectsTest(unittest.TestCase):
                 each.save(Path(folder) / "one.toml")
                 self.assertEqual(type(each).load(Path(folder) / "one.toml"), each)
 
+    def test_fabrics_are_values_too(self):
+        fabric = self.softib.Fabric("torus", dimensions=[3, 3])
+        larger = fabric.replace(dimensions=[4, 4])
+        self.assertEqual((fabric.report()["switches"], larger.report()["switches"]), (9, 16))
+        self.assertNotEqual(fabric, larger)
+        self.assertEqual(larger.replace(dimensions=[3, 3]), fabric)
+        self.assertEqual(self.softib.Fabric(file="x").replace(engine="updn").keys,
+                         {"from": "x", "engine": "updn"})
+        self.assertIn("dimension", self.refusal(lambda: fabric.replace(dimension=[4]).report()))
+
     def test_what_was_not_said_is_that_of_the_base(self):
         self.assertEqual((self.cluster.nodes, self.cluster.gpus, self.cluster.mtu),
                          (4, 32, 4096))
