@@ -61,10 +61,8 @@ def short(text: str) -> str:
     return text if len(text) <= WIDTH_MOST else text[:WIDTH_MOST - 1] + "…"
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Returns rows as a table, the first ones if there are many."""
-    if not rows:
-        return "(no rows)"
+def cells_of(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """Returns the names of columns and the cells of the first rows."""
     shown = rows[:ROWS_MOST]
     names = list(dict.fromkeys(name for row in shown for name in row))
     differing = [name for name in names if len({str(row.get(name)) for row in shown}) > 1]
@@ -73,8 +71,16 @@ def table(rows: list[dict[str, Any]]) -> str:
         names = sorted(names[:COLUMNS_MOST], key=list(dict.fromkeys(
             name for row in shown for name in row)).index)
     names.sort(key=lambda name: name == "error")
-    text = grid(names, [[short(cell(name, row.get(name))) for name in names] for row in shown])
-    return text + (f"\n… {len(rows) - len(shown)} more rows" if len(rows) > len(shown) else "")
+    return [names, *([short(cell(name, row.get(name))) for name in names] for row in shown)]
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Returns rows as a table, the first ones if there are many."""
+    if not rows:
+        return "(no rows)"
+    header, *lines = cells_of(rows)
+    more = len(rows) - len(lines)
+    return grid(header, lines) + (f"\n… {more} more rows" if more else "")
 
 
 def flat(row: dict[str, Any], inside: str = "") -> Iterator[tuple[str, Any]]:

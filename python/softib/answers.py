@@ -128,12 +128,13 @@ class Answers(Sequence[Answer]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def __repr__(self) -> str:
-        rows = self.to_rows()  # What is inside of keys is left out where rows have other cells.
-        return _text.table([{name: value for name, value in row.items() if "." not in name} or row
-                            for row in rows])
+        return _text.table(_outer(self.to_rows()))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        header, *lines = _text.cells_of(_outer(self.to_rows())) or [["no rows"]]
+        return ("<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in header) +
+                "</tr>" + "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in line)
+                                  + "</tr>" for line in lines) + "</table>")
 
 
 def wrap(value: Any) -> Any:
@@ -153,6 +154,11 @@ def frame(rows: Any) -> pandas.DataFrame:
         raise Error("a DataFrame needs the package pandas: install it by 'pip install pandas' or "
                     "Debian's python3-pandas, or take to_rows()") from None
     return pandas.DataFrame(rows)
+
+
+def _outer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns rows without what is inside of keys, where they have other cells."""
+    return [{name: value for name, value in row.items() if "." not in name} or row for row in rows]
 
 
 def _is_table(value: Any) -> bool:

@@ -8,7 +8,7 @@ import html
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, TypeVar
 
 from . import _native, _toml
@@ -234,6 +234,7 @@ class Cluster(Known):
     """
 
     base: str | None = None
+    _: KW_ONLY
     nodes: int | None = None
     gpu: str | None = None
     name: str | None = None
@@ -324,6 +325,7 @@ class Model(Known):
     """
 
     base: str | None = None
+    _: KW_ONLY
     name: str | None = None
     title: str | None = None
     source: str | None = None
@@ -368,7 +370,7 @@ class Model(Known):
 
 
 @checked
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Mapping(Described):
     """How a training job lies on GPUs, and what the framework does. What is not said has the
     planner's default; if no degree is said, the planner chooses the quickest mapping.

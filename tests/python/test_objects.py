@@ -76,13 +76,22 @@ class ObjectsTest(unittest.TestCase):
             if inspect.isfunction(function):
                 hints = typing.get_type_hints(function, None, {"pandas": None})
                 self.assertEqual(set(hints), {*inspect.signature(function).parameters, "return"})
-        if importlib.util.find_spec("mypy"):
-            with tempfile.TemporaryDirectory() as cache:
-                done = subprocess.run(
-                    [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports",
-                     "--cache-dir", cache, "softib"], cwd=SOURCE / "python",
-                    capture_output=True, text=True, timeout=240)
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_types_are_right_and_find_mistakes(self):
+        mistakes = ('from softib import Cluster, Mapping, plan\n'
+                    'Cluster(nodes="4")\nCluster(nodse=4)\nMapping(8)\n'
+                    'plan.train("llama3.1-8b", Cluster(), Mapping(tp=2), tp="8")\n'
+                    'plan.train("llama3.1-8b", "hgx-h100", tpp=8)\n')
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "user.py").write_text(mistakes)
+            mypy = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports",
+                    "--cache-dir", f"{folder}/cache"]
+            keys = {"cwd": SOURCE / "python", "capture_output": True, "text": True, "timeout": 240}
+            done = subprocess.run([*mypy, "softib"], **keys)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            said = subprocess.run([*mypy, f"{folder}/user.py"], **keys).stdout
+        self.assertEqual(re.findall(r"user.py:(\d+): error", said), ["2", "3", "4", "5", "6"], said)
 
     def test_objects_are_values(self):
         Cluster, cluster = self.softib.Cluster, self.cluster
@@ -231,6 +240,7 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(rows[3]["cluster"], "nodes 2")
         self.assertTrue(rows[4]["error"].startswith("gpus 64 is more than the 32 of"))
         self.assertIn("error", repr(found))
+        self.assertEqual(found._repr_html_().count("<tr>"), 7)
         self.assertEqual(["error" in each for each in found], [False] * 4 + [True] * 2)
         self.assertEqual(len(json.loads(found.to_json())), 6)
         self.assertEqual(len(found[:2].to_rows()), 2)
