@@ -161,22 +161,23 @@ LAYOUTS = (({"step_s", "interval", "parts_s", "memory_bytes"}, of_step),
            ({"best", "mappings", "fitting"}, of_search))
 
 
-def of(data: dict[str, Any]) -> str:
-    """Returns an answer as text: numbers, tables, sentences."""
+def of(data: dict[str, Any], inside: str = "") -> str:
+    """Returns an answer as text: numbers, tables, sentences. `inside`: the keys above, and a
+    dot."""
     for keys, layout in LAYOUTS:
         if keys <= data.keys():
             return layout(data)
     parts, line, tables, sentences = [], [], [], []
     for name, value in data.items():
         if isinstance(value, dict):
-            inside = [f"{key} {cell(f'{name}.{key}', each)}" for key, each in flat(value)
-                      if each not in ("", 0, False)]
-            parts.append(f"{name}: {', '.join(inside) or '-'}")
+            said = [f"{key} {cell(f'{inside}{name}.{key}', each)}" for key, each in flat(value)
+                    if each not in ("", 0, False)]
+            parts.append(f"{name}: {', '.join(said) or '-'}")
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             tables.append(f"{name}\n{table([dict(flat(row)) for row in value])}")
         elif isinstance(value, list) and value and isinstance(value[0], str):
             sentences += [f"- {each}" for each in value]
         elif value not in ([], "", None):
-            line.append(f"{name} {cell(name, value)}")
+            line.append(f"{name} {cell(inside + name, value)}")
     head = [", ".join(line)] if line else []
     return "\n".join([*head, *parts, *tables, *sentences])

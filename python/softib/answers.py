@@ -19,18 +19,27 @@ class Answer:
     """An answer. Keys of its JSON are attributes, or answer["key"]; answer.data is all of it. It
     prints itself, and to_frame() makes a DataFrame of it."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], inside: str = "") -> None:
         self.data = data
+        self._inside = inside  # The keys above, as "parts_s.": they tell units.
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "data":
             raise AttributeError(name)
         if name not in self.data:
             raise AttributeError(f"no {name!r}; there are {', '.join(self.data)}")
-        return wrap(self.data[name])
+        return self[name]
 
     def __getitem__(self, name: str) -> Any:
-        return wrap(self.data[name])
+        if name not in self.data:
+            raise KeyError(f"no {name!r}; there are {', '.join(self.data)}")
+        return wrap(self.data[name], f"{self._inside}{name}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
 
     def __contains__(self, name: object) -> bool:
         return name in self.data
@@ -45,7 +54,7 @@ class Answer:
         return isinstance(other, Answer) and self.data == other.data
 
     def __repr__(self) -> str:
-        return _text.of(self.data)
+        return _text.of(self.data, self._inside)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
@@ -137,10 +146,10 @@ class Answers(Sequence[Answer]):
                                   + "</tr>" for line in lines) + "</table>")
 
 
-def wrap(value: Any) -> Any:
+def wrap(value: Any, inside: str = "") -> Any:
     """Returns a value of an answer: dictionaries are answers, and lists of them are lists."""
     if isinstance(value, dict):
-        return Answer(value)
+        return Answer(value, inside)
     if isinstance(value, list):
         return Answers(map(Answer, value)) if _is_table(value) else [wrap(each) for each in value]
     return value

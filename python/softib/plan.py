@@ -48,6 +48,9 @@ def _answer(what: str, arguments: dict[str, Any]) -> Any:
         described = mapping if isinstance(mapping, Mapping) else Mapping.of(mapping)
         said = {**described.said(), **said}
     for name, value in said.items():
+        for other, cls in (("cluster", Cluster), ("model", Model)):
+            if name == other and not isinstance(value, (cls, str, os.PathLike)):
+                raise Error(f"{name} must be a {cls.__name__}, a name or a file, not {value!r}")
         if isinstance(value, (Cluster, Model, os.PathLike)):
             said[name] = asked(value)
     if any(said.get(name) for name in WRITES):

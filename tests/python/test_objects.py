@@ -155,6 +155,8 @@ class ObjectsTest(unittest.TestCase):
                 (lambda: self.softib.Model(layers=3), "Model: hidden is missing"),
                 (lambda: self.plan.train(self.model, self.cluster, tpp=8), "did you mean 'tp'?"),
                 (lambda: self.plan.train(self.model, self.cluster, "tp 8"), "must be a Mapping"),
+                (lambda: self.plan.train(self.cluster, self.model), "model must be a Model"),
+                (lambda: self.plan.show(None), "say which cluster"),
                 (lambda: self.plan.sweep(self.plan.show, cluster=["hgx-h100:1"], errors="no"),
                  "'raise' or 'keep'")):
             self.assertIn(said, self.refusal(call))
@@ -211,11 +213,16 @@ class ObjectsTest(unittest.TestCase):
             self.assertEqual(len(line), 1, begin)
             self.assertIn(line[0], same)
         self.assertIn("<pre>", step._repr_html_())
+        self.assertRegex(repr(step.parts_s), r"matmul [\d.]+ s, .*\nexposed: tp [\d.]+ ms")
+        self.assertEqual((list(step), len(step)), (list(step.keys()), len(step.data)))
+        with self.assertRaisesRegex(KeyError, "there are model, cluster"):
+            step["modle"]
         self.assertEqual(json.loads(step.to_json()), step.to_dict())
         rows = step.to_rows()
         self.assertEqual((len(rows), rows[0]["step_s"]), (1, step.step_s))
         self.assertEqual(rows[0]["parts_s.exposed.tp"], step.parts_s.exposed.tp)
-        times = plan.collective(self.cluster, sizes=["1M", "2M"], algorithms="ring")
+        times = plan.collective(self.cluster, sizes=range(1 << 20, 3 << 20, 1 << 20),
+                                algorithms="ring")
         self.assertEqual([row["busbw_gbs"] for row in times.to_rows()],
                          [row.busbw_gbs for row in times.rows])
         self.assertIn("ring", repr(times))
