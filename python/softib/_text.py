@@ -2,8 +2,13 @@
 """Answers as text: numbers with their units, lists as tables."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, Union
+
+from ._native import Error
+
+Progress: TypeAlias = Union[bool, Callable[[float], None], None]
 
 ROWS_MOST = 20
 COLUMNS_MOST = 14
@@ -13,6 +18,24 @@ TIMES = ((1, "s", 1), (1e-3, "ms", 1e3), (1e-6, "us", 1e6), (0, "ns", 1e9))
 SIZES = ((1e12, "TB", 1e-12), (1e9, "GB", 1e-9), (1e6, "MB", 1e-6), (1e3, "kB", 1e-3), (0, "B", 1))
 GIB = 2**30
 PARTS = {"matmul": "matrix products", "host": "waiting for hosts", "recompute": "recomputation"}
+
+
+def progress_of(progress: Progress) -> Callable[[float], None] | None:
+    """Returns what shows the part that is done: the caller's function, a line on a terminal, or
+    None."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise Error(f"progress must be True, False or a function, not {progress!r}")
+    if callable(progress):
+        return progress
+    return _bar if progress and sys.stderr.isatty() else None
+
+
+def _bar(part: float) -> None:
+    width = 24
+    filled = round(part * width)
+    end = "\n" if part >= 1 else ""
+    sys.stderr.write(f"\r[{'#' * filled}{'.' * (width - filled)}] {100 * part:.0f} %{end}")
+    sys.stderr.flush()
 
 
 def scaled(value: float, units: Sequence[tuple[float, str, float]]) -> str:

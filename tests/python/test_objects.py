@@ -238,7 +238,9 @@ class ObjectsTest(unittest.TestCase):
     def test_a_sweep_is_one_table(self):
         plan, cluster = self.plan, self.cluster
         found = plan.sweep(plan.train, model="llama3.1-8b", batch=64, tp=[1, 2, 64],
-                           cluster=[cluster, cluster.replace(nodes=2)], errors="keep")
+                           cluster=[cluster, cluster.replace(nodes=2)], errors="keep",
+                           progress=(done := []).append)
+        self.assertEqual(done, [(i + 1) / 6 for i in range(6)])
         self.assertEqual([(each["tp"], each["cluster"].nodes) for each in found.varied],
                          [(1, 4), (1, 2), (2, 4), (2, 2), (64, 4), (64, 2)])
         rows = found.to_rows()
