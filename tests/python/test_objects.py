@@ -253,6 +253,7 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(["error" in each for each in found], [False] * 4 + [True] * 2)
         self.assertEqual(len(json.loads(found.to_json())), 6)
         self.assertEqual(len(found[:2].to_rows()), 2)
+        self.assertEqual(pickle.loads(pickle.dumps(found)).to_rows(), rows)
         said = self.refusal(lambda: plan.sweep(plan.train, model="llama3.1-8b", cluster=cluster,
                                                tp=[1, 64]))
         self.assertIn("tp=64", said)

@@ -77,7 +77,8 @@ class MemoryWatch final : public run::Watch {
 };
 
 std::expected<std::string, std::string> ask(std::string_view text, const std::string& folder) {
-    static answer::Networks networks;
+    // Never destroyed, since threads may ask while the process ends.
+    static answer::Networks& networks = *new answer::Networks;
     if (auto answer = answer::ask(text, folder, networks)) {
         return *std::move(answer);
     }
