@@ -13,12 +13,13 @@ import numpy
 
 from . import _native, _toml
 from ._keywords import given, keywords
+from ._native import Error
 from .answers import Answer, Answers, wrap
 from .objects import Cluster, Mapping, Model, asked
 from .sweep import sweep
 
-__all__ = ["Answer", "Answers", "Cluster", "Mapping", "Model", "calibrate", "collective", "column",
-           "compare", "models", "presets", "search", "show", "sweep", "train"]
+__all__ = ["Answer", "Answers", "Cluster", "Error", "Mapping", "Model", "calibrate", "collective",
+           "column", "compare", "models", "presets", "search", "show", "sweep", "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
@@ -27,7 +28,7 @@ WRITES = ("html", "trace", "export")
 File: TypeAlias = Union[str, "os.PathLike[str]"]
 ClusterLike: TypeAlias = Union[Cluster, File]
 ModelLike: TypeAlias = Union[Model, File]
-MappingLike: TypeAlias = Union[Mapping, Answer, None]
+MappingLike: TypeAlias = Union[Mapping, Answer, dict[str, Any], None]
 Sizes: TypeAlias = Union[str, int, Iterable[Union[str, int]]]
 
 
@@ -42,9 +43,14 @@ def _answer(what: str, arguments: dict[str, Any]) -> Any:
     said = given(arguments)
     mapping = said.pop("mapping", None)
     if mapping is not None:
+        if not isinstance(mapping, (Mapping, Answer, dict)):
+            raise Error(f"mapping must be a Mapping or an answer that has one, not {mapping!r}")
         described = mapping if isinstance(mapping, Mapping) else Mapping.of(mapping)
         said = {**described.said(), **said}
     for name, value in said.items():
+        for other, cls in (("cluster", Cluster), ("model", Model)):
+            if name == other and not isinstance(value, (cls, str, os.PathLike)):
+                raise Error(f"{name} must be a {cls.__name__}, a name or a file, not {value!r}")
         if isinstance(value, (Cluster, Model, os.PathLike)):
             said[name] = asked(value)
     if any(said.get(name) for name in WRITES):

@@ -28,6 +28,7 @@ struct QuestionText {
     std::string_view text;
     std::string file;  ///< What errors call the text.
     std::string folder;
+    Networks& networks;
 };
 
 Answer answer_train(const QuestionText& asked) {
@@ -36,7 +37,7 @@ Answer answer_train(const QuestionText& asked) {
     if (!question) {
         return std::unexpected(question.error());
     }
-    const auto timed = time_step(*question);
+    const auto timed = time_step(*question, asked.networks);
     return timed ? Answer(to_json(timed->report)) : std::unexpected(timed.error());
 }
 
@@ -108,6 +109,11 @@ constexpr Kind kKinds[] = {{"train", answer_train},
 }  // namespace
 
 std::optional<Answer> ask(std::string_view text, const std::string& folder) {
+    Networks networks;
+    return ask(text, folder, networks);
+}
+
+std::optional<Answer> ask(std::string_view text, const std::string& folder, Networks& networks) {
     const std::string file =
         folder.empty() ? "a question given as text" : folder + "/a question given as text";
     const auto wanted = spec::asked_for(text, file);
@@ -120,7 +126,7 @@ std::optional<Answer> ask(std::string_view text, const std::string& folder) {
         std::ranges::transform(kKinds, std::back_inserter(names), &Kind::name);
         return std::unexpected(fmt::format("{}: {}", file, unknown_name("ask", *wanted, names)));
     }
-    return kind->answer({text, file, folder});
+    return kind->answer({text, file, folder, networks});
 }
 
 }  // namespace softib::answer

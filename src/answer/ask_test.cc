@@ -94,6 +94,7 @@ TEST(Ask, EveryKeyIsReadAndAWrongOneIsRefusedByName) {
     EXPECT_TRUE(refused("seed = -2").contains("'seed' must be a whole number"));
     EXPECT_TRUE(plan(ring + "order = \"random\"\nseed = 2").has_value());
     EXPECT_TRUE(plan("ask = \"collective\"").error().contains("say which cluster"));
+    EXPECT_TRUE(plan("ask = \"show\"").error().contains("say which cluster"));
     EXPECT_TRUE(
         plan("ask = \"compare\"\nwhat = \"tests\"").error().contains("'what' must be one of"));
     EXPECT_TRUE(plan("ask = \"show\"\ncluster = \"no-such\"").error().contains("unknown"));

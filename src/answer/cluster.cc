@@ -71,6 +71,9 @@ Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
 }  // namespace
 
 std::expected<ClusterReport, Refusal> show(const ClusterQuestion& question) {
+    if (question.cluster.empty()) {
+        return std::unexpected(Refusal{"say which cluster: cluster = \"NAME\""});
+    }
     auto cluster = spec::find_cluster(question.cluster, question.nodes);
     if (!cluster) {
         return std::unexpected(Refusal{cluster.error()});

@@ -17,17 +17,20 @@ namespace {
 using spec::TrainAsk;
 using spec::TrainQuestion;
 
+plan::PlacementOptions placement_of(const TrainQuestion& question) {
+    return {
+        .model = question.network == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow,
+        .order = question.placed_randomly ? plan::RankOrder::kRandom : plan::RankOrder::kTopology,
+        .seed = question.seed,
+        .rails_aligned = !question.rails_crossed};
+}
+
 /// Returns the model that times the exchanges of a job.
 plan::SearchRun::Network network_of(const TrainQuestion& question, const plan::Job& job) {
     if (question.network == "analytic") {
         return std::make_unique<plan::LinkCommunication>(job.cluster);
     }
-    return plan::FabricCommunication::make(
-        job.cluster, job.mapping.gpus,
-        {.model = question.network == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow,
-         .order = question.placed_randomly ? plan::RankOrder::kRandom : plan::RankOrder::kTopology,
-         .seed = question.seed,
-         .rails_aligned = !question.rails_crossed});
+    return plan::FabricCommunication::make(job.cluster, job.mapping.gpus, placement_of(question));
 }
 
 std::string note_of(const plan::StepInterval& interval) {
@@ -77,6 +80,11 @@ std::string note_of(const plan::SearchResult& chosen) {
 }  // namespace
 
 std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
+    Networks networks;
+    return time_step(question, networks);
+}
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, Networks& networks) {
     auto job = spec::job_of(question, TrainAsk::kTrain);
     if (!job) {
         return std::unexpected(job.error());
@@ -95,7 +103,11 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
         !rough) {
         return std::unexpected(rough.error());
     }
-    auto network = network_of(question, *job);
+    std::expected<std::shared_ptr<plan::Communication>, std::string> network =
+        std::make_shared<plan::LinkCommunication>(job->cluster);
+    if (question.network != "analytic") {
+        network = networks.take(job->cluster, job->mapping.gpus, placement_of(question));
+    }
     if (!network) {
         return std::unexpected(network.error());
     }

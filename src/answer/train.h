@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/networks.h"
 #include "plan/train/communication.h"
 #include "plan/train/measured.h"
 #include "plan/train/search.h"
@@ -36,7 +37,7 @@ struct StepReport {
 /// The step of a job, and the network that timed its exchanges.
 struct TimedStep {
     StepReport report = {};
-    std::unique_ptr<plan::Communication> network = {};
+    std::shared_ptr<plan::Communication> network = {};
 };
 
 /// The quickest mappings of a job.
@@ -52,6 +53,9 @@ struct SearchReport {
 
 /// Times the step that a question asks for. The error says what the user can change.
 std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question);
+/// Does the same on a network that an earlier question may have left.
+std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question,
+                                                Networks& networks);
 
 /// What a caller may do while a search runs; both may be empty.
 struct SearchWatch {

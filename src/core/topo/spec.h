@@ -51,6 +51,8 @@ struct Spec {
     Generation generation = Generation::kNdr;
     std::string device_pattern = "mlx5_{}";  ///< "{}" is replaced by the HCA's index on its host.
     std::string host_pattern = "h{}";
+
+    friend bool operator==(const Spec&, const Spec&) = default;
 };
 
 /// Builds the fabric of a description. If hosts have several HCAs, those of one host go to

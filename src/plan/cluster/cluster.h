@@ -37,6 +37,8 @@ struct Gpu {
     double peak(Precision precision) const {
         return peak_flops[static_cast<std::size_t>(precision)];
     }
+
+    friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
 /// GPUs that load and store each other's memory: those of a node, or of several (NVL72).
@@ -47,12 +49,16 @@ struct NvLink {
     std::uint32_t links = 0;        ///< NVLink links of one GPU.
     bool switched = true;           ///< Whether an NVSwitch gives every pair the full rate.
     bool nvls = false;              ///< Whether NVSwitches reduce and multicast (NVLink SHARP).
+
+    friend bool operator==(const NvLink&, const NvLink&) = default;
 };
 
 /// PCIe between a GPU and its NIC.
 struct Pcie {
     double bytes_per_s = 0;
     double latency_us = 0;  ///< One way.
+
+    friend bool operator==(const Pcie&, const Pcie&) = default;
 };
 
 enum class LinkLayer : std::uint8_t { kInfiniBand, kRoce };
@@ -69,6 +75,8 @@ struct ClusterFabric {
     /// Links carry this many times the rate of their generation: GDR is XDR with a factor of 2.
     double speed_factor = 1;
     double cable_m = 5;  ///< Average length of a cable, from which its delay follows.
+
+    friend bool operator==(const ClusterFabric&, const ClusterFabric&) = default;
 };
 
 struct Cluster {
@@ -101,6 +109,8 @@ struct Cluster {
     double fabric_bytes_per_gpu_s() const {
         return nic_bytes_per_s() * nics_per_node() / gpus_per_node;
     }
+
+    friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 
 /// Returns the part of a link's rate that carries payload, the rest being headers, with packets of
