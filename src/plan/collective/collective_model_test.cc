@@ -63,9 +63,10 @@ TEST(CollectiveModel, MoreBandwidthNeverSlows) {
         for (const Algorithm algorithm : algorithms_of(op)) {
             for (const std::uint64_t bytes : {1ULL << 10, 1ULL << 20, 1ULL << 28}) {
                 double slower = INFINITY;
-                for (const double factor : {0.5, 1.0, 2.0}) {
+                for (const std::uint32_t failed : {3U, 2U, 0U}) {
                     Cluster cluster = nodes_of_eight(2);
-                    cluster.fabric.speed_factor = factor;
+                    cluster.fabric.planes = 4;
+                    cluster.fabric.failed_planes = failed;
                     const double us = timing_of(*model_of(cluster), op, algorithm, bytes).us;
                     EXPECT_LE(us, slower * (1 + 1e-9))
                         << to_string(op) << " by " << to_string(algorithm) << " of " << bytes;
