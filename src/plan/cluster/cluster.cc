@@ -7,6 +7,7 @@
 
 #include "core/link/rate.h"
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 
 namespace softib::plan {
 
@@ -73,6 +74,13 @@ std::vector<std::string> notes_of(const Cluster& cluster) {
             "fast PCIe is by the key gbs in [pcie]",
             cluster.name, pcie / 1e9, topo::link_speed(cluster.fabric.spec.generation).name,
             link / 1e9));
+    }
+    if (const std::uint32_t ports = plane_of(cluster).radix;
+        ports > radix_max(LinkLayer::kInfiniBand)) {
+        notes.push_back(
+            fmt::format("models of the network number ports with 8 bits: {} is timed with more "
+                        "switches, of {} ports, in place of those of {}",
+                        cluster.name, radix_max(LinkLayer::kInfiniBand), ports));
     }
     return notes;
 }

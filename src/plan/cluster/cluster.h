@@ -131,8 +131,9 @@ std::optional<std::string> find_fault(const Cluster& cluster);
 /// own; std::nullopt if all domains are alike.
 std::optional<std::string> find_cut_domain(const Cluster& cluster);
 
-/// Returns sentences about what limits a cluster and may surprise its author, with the key of a
-/// cluster's file that changes it: PCIe that is slower than the link of its NIC.
+/// Returns sentences about what limits a cluster and may surprise its author: PCIe that is slower
+/// than the link of its NIC, with the key of a cluster's file that changes it; switches that a
+/// model of the network has to replace.
 std::vector<std::string> notes_of(const Cluster& cluster);
 
 }  // namespace softib::plan

@@ -93,7 +93,9 @@ TEST(Cluster, NodesOfOnePodDoNotMeetTheCores) {
 
 TEST(Cluster, PcieThatIsSlowerThanTheLinkIsNamedWithItsKey) {
     for (const Preset& preset : presets()) {
-        EXPECT_TRUE(notes_of(*find_preset(preset.name)).empty()) << preset.name;
+        for (const std::string& note : notes_of(*find_preset(preset.name))) {
+            EXPECT_FALSE(note.contains("PCIe")) << preset.name;
+        }
     }
     Cluster cluster = *find_preset("hgx-b200:4");
     cluster.fabric.spec.generation = topo::Generation::kXdr;
@@ -220,6 +222,8 @@ TEST(Planes, SwitchesHaveAsManyMorePortsAsTheseAreSlower) {
     EXPECT_EQ(modelled_plane_of(large_cluster(8, 2)).radix, 254U);
     Cluster part = with_nodes(large_cluster(8, 2), 256);
     EXPECT_TRUE(modelled_plane(part));
+    EXPECT_TRUE(notes_of(part).back().contains("timed with more switches, of 254 ports"));
+    EXPECT_TRUE(notes_of(preset("gcp-a4")).empty());
 }
 
 }  // namespace
