@@ -129,6 +129,13 @@ std::string to_string(const Taper& taper) {
 
 std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches) {
     const std::uint64_t hcas = std::uint64_t{spec.hosts} * spec.hcas_per_host;
+    constexpr std::uint64_t kPaperNodesMax = 1U << 20;
+    if (spec.on_paper && hcas + switches >= kPaperNodesMax) {
+        return refuse(
+            fmt::format("{} HCAs and {} switches are more than the {} that can be "
+                        "counted: ask for fewer hosts or HCAs",
+                        hcas, switches, kPaperNodesMax));
+    }
     if (!spec.on_paper && hcas + switches > kLidUnicastMax.value) {
         return refuse(fmt::format(
             "{} HCAs and {} switches need {} LIDs, a subnet has {}: ask for "
@@ -150,6 +157,9 @@ std::expected<void, Error> check_rails(const Spec& spec) {
 }
 
 std::expected<Fabric, Error> generate(const Spec& spec) {
+    if (spec.planes > 1) {
+        return generate_planes(spec);
+    }
     if (spec.subnets > 1) {
         return generate_subnets(spec);
     }

@@ -250,7 +250,8 @@ class ClusterReader {
                                             "link_layer", "mtu",     "planes", "sharp"};
         for (const KeyRule& rule : shape_keys()) {
             const std::string_view name = rule.key.name;
-            if (name != "hosts" && !name.ends_with("_pattern") && name != "hcas") {
+            if (name != "hosts" && !name.ends_with("_pattern") && name != "hcas" &&
+                name != "planes") {
                 names.push_back(name);
             }
         }
