@@ -217,7 +217,7 @@ class Cluster(Known):
     pcie_latency_us: time on PCIe one way, us
 
     topology: shape of the fabric, as "fat-tree", "rail-optimized", "dragonfly-plus"
-    generation: speed of links: EDR, HDR, NDR, XDR or GDR (100 to 1,600 Gb/s)
+    generation: speed of links, from SDR to GDR (10 to 1,600 Gb/s)
     link_layer: "infiniband" or "roce"
     oversubscription, spine_oversubscription: cables down for cables up of a leaf, of a spine: "2:1"
     radix: ports of a switch
@@ -226,6 +226,8 @@ class Cluster(Known):
     hosts_per_switch: NICs at a switch
     groups, switches_per_group: groups of a dragonfly, and the switches of each
     subnets, routers: subnets, and routers between them
+    planes: fabrics that share nothing; each NIC has a part of its rate in each
+    failed_planes: planes that carry nothing
     engine: routing engine, as "auto" or "ftree"
     adaptive: whether switches choose among equal ports by load
     sharp: whether switches reduce (SHARP)
@@ -272,6 +274,8 @@ class Cluster(Known):
     switches_per_group: int | None = _in("fabric")
     subnets: int | None = _in("fabric")
     routers: int | None = _in("fabric")
+    planes: int | None = _in("fabric")
+    failed_planes: int | None = _in("fabric")
     engine: str | None = _in("fabric")
     adaptive: bool | None = _in("fabric")
     sharp: bool | None = _in("fabric")

@@ -74,10 +74,12 @@ def models() -> Answers:
 
 
 @keywords
-def show(cluster: ClusterLike, *, nodes: int | None = None, prices: File | None = None) -> Answer:
+def show(cluster: ClusterLike, *, nodes: int | None = None, planes: int | None = None,
+         prices: File | None = None) -> Answer:
     """Returns what a cluster is made of: switches, cables, LIDs, power, cost.
 
     nodes: only the first nodes of it
+    planes: that share each NIC
     prices: a file with prices (TOML)
     """
     answer: Answer = _answer("show", locals())
@@ -86,7 +88,7 @@ def show(cluster: ClusterLike, *, nodes: int | None = None, prices: File | None 
 
 @keywords
 def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | None = None,
-               sizes: Sizes | None = None, algorithms: str | Iterable[str] | None = None,
+               planes: int | None = None, sizes: Sizes | None = None, algorithms: str | Iterable[str] | None = None,
                algorithm: str | None = None, protocol: str | None = None,
                collnet: bool | None = None, channels: int | None = None, order: str | None = None,
                rails_crossed: bool | None = None, seed: int | None = None,
@@ -96,6 +98,7 @@ def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | Non
 
     op: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv
     nodes: only the first nodes of the cluster
+    planes: that share each NIC
     sizes: "8:1G" by powers of two, or a list of sizes
     algorithms: "nccl" for its choice, "all", or names as ["ring", "tree"]; algorithm: one name
     protocol: LL, LL128 or Simple; NCCL's choice unless said
@@ -140,7 +143,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
           no_sequence_parallel: bool | None = None, no_overlap_dp: bool | None = None,
           no_overlap_pp: bool | None = None, overlap_ep: bool | None = None,
           cuda_graphs: bool | None = None, rank_order: str | None = None,
-          rates: File | None = None, network: str | None = None, placement: str | None = None,
+          planes: int | None = None, rates: File | None = None, network: str | None = None, placement: str | None = None,
           seed: int | None = None, rails_crossed: bool | None = None,
           tokens: str | float | None = None, trace: File | None = None,
           export: str | Iterable[str] | None = None, export_layers: int | None = None,
@@ -149,6 +152,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
 
     mapping: a Mapping, or an answer that has one; keywords of Mapping may also stand here, and
     win over it. Without any degree the planner chooses the quickest mapping.
+    planes: that share each NIC
     rates: a file with what kernels reach on the GPUs
     network: how exchanges are timed: analytic, flow or packet
     placement: of nodes on the fabric: topology or random, with its seed
@@ -171,14 +175,15 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
            comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
            no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
            overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
-           rank_order: str | None = None, rates: File | None = None, network: str | None = None,
+           rank_order: str | None = None, planes: int | None = None,
+           rates: File | None = None, network: str | None = None,
            placement: str | None = None, seed: int | None = None,
            rails_crossed: bool | None = None, top: int | None = None,
            threads: int | None = None) -> Answer:
     """Returns the quickest mappings of a model onto a cluster: those in `best` go into train().
 
     mapping and keywords of Mapping: what all of them must have
-    rates, network, placement, seed, rails_crossed: as in train()
+    planes, rates, network, placement, seed, rails_crossed: as in train()
     top: how many mappings to return; threads: that try mappings
     """
     answer: Answer = _answer("search", locals())

@@ -228,7 +228,7 @@ void add_basis(const plan::CollectiveOptions& options, const plan::CollectiveMod
 
 std::expected<TimedCollective, Refusal> time_collective(const CollectiveQuestion& question,
                                                         const Watch& watch, bool exports) {
-    const auto cluster = spec::find_cluster(question.cluster, question.nodes);
+    const auto cluster = spec::find_cluster(question.cluster, question.nodes, question.planes);
     if (!cluster) {
         return std::unexpected(Refusal{cluster.error()});
     }

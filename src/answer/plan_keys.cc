@@ -30,6 +30,7 @@ struct Key {
 constexpr Key<ClusterQuestion> kClusterKeys[] = {
     {.name = "cluster", .field = &ClusterQuestion::cluster, .is_file = true},
     {.name = "nodes", .field = &ClusterQuestion::nodes, .most = kNodesMost},
+    {.name = "planes", .field = &ClusterQuestion::planes, .most = kPlanesMost},
     {.name = "prices", .field = &ClusterQuestion::prices, .is_file = true}};
 
 constexpr Key<DescribeQuestion> kDescribeKeys[] = {
@@ -39,6 +40,7 @@ constexpr Key<DescribeQuestion> kDescribeKeys[] = {
 constexpr Key<CollectiveQuestion> kCollectiveKeys[] = {
     {.name = "cluster", .field = &CollectiveQuestion::cluster, .is_file = true},
     {.name = "nodes", .field = &CollectiveQuestion::nodes, .most = kNodesMost},
+    {.name = "planes", .field = &CollectiveQuestion::planes, .most = kPlanesMost},
     {.name = "op", .field = &CollectiveQuestion::op, .choices = kOperations},
     {.name = "sizes", .field = &CollectiveQuestion::sizes},
     {.name = "algorithms", .field = &CollectiveQuestion::algorithms},

@@ -14,6 +14,7 @@ namespace softib::answer {
 struct ClusterQuestion {
     std::string cluster = {};  ///< A preset or a file.
     std::uint32_t nodes = 0;   ///< The first nodes of the cluster; 0: all.
+    std::uint32_t planes = 0;  ///< Planes that share each NIC; 0: as the cluster says.
     std::string prices = {};   ///< A file with prices; empty: the built-in ranges.
 };
 
@@ -26,6 +27,7 @@ struct DescribeQuestion {
 struct CollectiveQuestion {
     std::string cluster = {};
     std::uint32_t nodes = 0;
+    std::uint32_t planes = 0;
     std::string op = "all-reduce";
     std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list of sizes.
     std::string algorithms = "nccl";  ///< Names separated by commas, "all", or "nccl".
@@ -64,8 +66,10 @@ inline constexpr char kOrders[] = "topology|random";
 inline constexpr char kModels[] = "flow|packet";
 inline constexpr char kStacks[] = "nccl|mpi";
 inline constexpr char kComparisons[] =
-    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache";
+    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache|"
+    "planes";
 inline constexpr std::uint32_t kNodesMost = 1'000'000;
+inline constexpr std::uint32_t kPlanesMost = 64;
 inline constexpr std::uint32_t kChannelsMost = 1024;
 
 /// Why there is no answer.

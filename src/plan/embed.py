@@ -65,7 +65,7 @@ CLUSTER_KEYS = {
     "fabric.link_layer": ("fabric.link_layer", {"infiniband": "LinkLayer::kInfiniBand",
                                                 "roce": "LinkLayer::kRoce"}.__getitem__),
     "fabric.sharp": ("fabric.sharp", literal), "fabric.radix": ("fabric.spec.radix", literal),
-    "fabric.levels": ("fabric.spec.levels", literal),
+    "fabric.planes": ("fabric.planes", literal), "fabric.levels": ("fabric.spec.levels", literal),
     "fabric.hosts_per_switch": ("fabric.spec.hosts_per_switch", literal),
     "fabric.spine_oversubscription": ("fabric.spec.spine_oversubscription", taper),
 }

@@ -31,7 +31,8 @@ COLLECTIVES = {
 }
 # Values of each option, of which one must act or all must be refused; None: a flag.
 COLLECTIVE_VALUES = {
-    "--cluster": ["hgx-b200:3"], "--nodes": ["36"], "--op": ["all-gather", "all-to-all"],
+    "--cluster": ["hgx-b200:3"], "--nodes": ["36"], "--planes": ["4"],
+    "--op": ["all-gather", "all-to-all"],
     "--sizes": ["64K"], "--algorithms": ["hierarchical", "tree", "ring"],
     "--protocol": ["LL"], "--collnet": None, "--channels": ["4"], "--order": ["random"],
     "--rails-crossed": None, "--seed": ["7"], "--model": ["packet"], "--stack": ["mpi", "nccl"],
@@ -39,7 +40,7 @@ COLLECTIVE_VALUES = {
 }
 DEFAULTS = {"--stack": "nccl"}
 COMPARISONS = ("oversubscription", "topology", "generation", "link-layer", "sharp", "failed-spine",
-               "kv-cache")
+               "kv-cache", "planes")
 SMALL = ("--cluster", "hgx-h200:4", "--size", "1MB")
 # Leaves of four nodes, so that traffic of six crosses the switches above.
 SPINES = """base = "{base}"
@@ -65,6 +66,7 @@ ELSEWHERE = ("plan collective", "plan compare", "plan train", "plan search", "tr
 ROWS = {
     ("plan presets", "--json"): ((), ("--json",), "-"),
     ("plan show", "--nodes"): (("hgx-h200",), ("--nodes", "3"), "-"),
+    ("plan show", "--planes"): (("hgx-h200",), ("--planes", "4"), "-"),
     ("plan show", "--prices"): (("hgx-h200:2",), ("--prices", str(EXAMPLES / "prices.toml")), "-"),
     ("plan show", "--json"): (("hgx-h200:2",), ("--json",), "-"),
     ("plan validate", "--markdown"): (("--json",), ("--markdown",), "leave out all but one"),

@@ -139,6 +139,7 @@ class PlanTrain(CliCase):
                            "--tp", "8", "--ep", "16"),
                   "cuda-graphs": ("--precision", "fp8"),
                   "rails-crossed": ("--no-overlap-dp",), "network": ("--no-overlap-dp",),
+                  "planes": ("--no-overlap-dp",),
                   "recompute": ("--attention", "unfused"),
                   "export-layers": ("--export", f"csv={file}"),
                   "no-overlap-pp": ("--interleave", "7")}

@@ -107,7 +107,7 @@ ALLOWED = {
                   "view"],
     "telemetry/mad": ["core/wire/mad", "core/wire/sm", "core/wire/pm", "core/topo", "core/mad",
                       "core/agent", "core/sm", "umad", "telemetry"],
-    "telemetry/export": ["telemetry"],
+    "telemetry/export": ["core/topo", "telemetry"],
     "telemetry/store": ["telemetry"],
     "page": [],
     "server": ["core/base", "core/topo", "core/sm", "zip", "runtime/shm", "view", "telemetry",

@@ -43,6 +43,14 @@ std::vector<std::string> given_options(const CLI::App& app) {
     return names;
 }
 
+void add_planes(CLI::App& app, std::uint32_t& planes) {
+    app.add_option("--planes", planes,
+                   "split each NIC over this many planes of their own switches (default: as the "
+                   "cluster says)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kPlanesMost));
+}
+
 void add_html(CLI::App& app, std::string& html) {
     app.add_option("--html", html, "write a report with plots")->type_name("FILE");
 }
@@ -65,6 +73,7 @@ Command add_show(CLI::App& plan, PlanClusterOptions& options) {
     sub->add_option("--nodes", question.nodes, "take this many nodes of it")
         ->type_name("N")
         ->check(whole_number(1, answer::kNodesMost));
+    add_planes(*sub, question.planes);
     sub->add_option("--prices", question.prices, "price ranges (TOML)")->type_name("FILE");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_plan_show(options); }};
@@ -75,6 +84,7 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     CLI::App* const sub =
         plan.add_subcommand("collective", "Time a collective operation over sizes and algorithms");
     add_cluster_flag(*sub, question.cluster, question.nodes);
+    add_planes(*sub, question.planes);
     only(sub->add_option("--op", question.op, "what is computed (default: all-reduce)"),
          answer::kOperations);
     sub->add_option("--sizes", question.sizes,
@@ -93,7 +103,8 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
          answer::kProtocolNames);
     sub->add_flag("--collnet", question.collnet,
                   "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
-    sub->add_option("--channels", question.channels, "between nodes (default: two for each NIC)")
+    sub->add_option("--channels", question.channels,
+                    "between nodes (default: two for each NIC, or four at 800 Gb/s)")
         ->type_name("N")
         ->check(whole_number(1, answer::kChannelsMost));
     only(sub->add_option("--order", question.order, "of nodes (default: topology)"),

@@ -72,9 +72,15 @@ struct ClusterFabric {
     bool adaptive = true;  ///< Whether switches choose among ports that the engine found equal.
     bool sharp = false;    ///< Whether switches aggregate (SHARP).
     std::uint16_t mtu = 4096;
-    /// Links carry this many times the rate of their generation: GDR is XDR with a factor of 2.
-    double speed_factor = 1;
-    double cable_m = 5;  ///< Average length of a cable, from which its delay follows.
+    /// Fabrics that share nothing: each NIC has a port in each, with this part of its rate. `spec`
+    /// is one of them, with links of the whole rate of a NIC.
+    std::uint32_t planes = 1;
+    std::uint32_t failed_planes = 0;  ///< Planes that carry nothing; the others carry all.
+    double cable_m = 5;               ///< Average length of a cable, from which its delay follows.
+
+    /// Returns the part of its rate that a NIC has in the planes that work. Traffic is spread
+    /// evenly over planes that are alike, so that all of them together are one fabric of this rate.
+    double speed_factor() const { return static_cast<double>(planes - failed_planes) / planes; }
 
     friend bool operator==(const ClusterFabric&, const ClusterFabric&) = default;
 };
@@ -120,6 +126,14 @@ double wire_efficiency(LinkLayer layer, std::uint16_t mtu);
 /// Returns the cluster with `nodes` nodes and a fabric of that size.
 Cluster with_nodes(Cluster cluster, std::uint32_t nodes);
 
+/// The most ports of a switch of this kind: InfiniBand's port numbers have 8 bits.
+constexpr std::uint32_t radix_max(LinkLayer layer) {
+    return layer == LinkLayer::kRoce ? 512 : 254;
+}
+/// Returns the cluster with each NIC split over `planes` planes. Switches keep their rate, and have
+/// as many more ports as these are slower, up to radix_max().
+Cluster with_planes(Cluster cluster, std::uint32_t planes);
+
 /// Returns what is wrong with a cluster: a number that is 0, an NVLink domain that is neither a
 /// part nor a multiple of a node, or SHARP on Ethernet; std::nullopt if nothing is.
 std::optional<std::string> find_fault(const Cluster& cluster);
@@ -127,8 +141,9 @@ std::optional<std::string> find_fault(const Cluster& cluster);
 /// own; std::nullopt if all domains are alike.
 std::optional<std::string> find_cut_domain(const Cluster& cluster);
 
-/// Returns sentences about what limits a cluster and may surprise its author, with the key of a
-/// cluster's file that changes it: PCIe that is slower than the link of its NIC.
+/// Returns sentences about what limits a cluster and may surprise its author: PCIe that is slower
+/// than the link of its NIC, with the key of a cluster's file that changes it; switches that a
+/// model of the network has to replace.
 std::vector<std::string> notes_of(const Cluster& cluster);
 
 }  // namespace softib::plan

@@ -41,7 +41,7 @@ enum class Stack : std::uint8_t {
 
 struct CollectiveOptions {
     std::uint32_t domains = 0;   ///< NVLink domains that take part, from the first on; 0: all.
-    std::uint32_t channels = 0;  ///< Channels between domains; 0: two for each NIC, as in NCCL.
+    std::uint32_t channels = 0;  ///< Channels between domains; 0: as NCCL, see NcclParts.
     /// Whether NCCL has a SHARP plug-in that is enabled (NCCL_COLLNET_ENABLE=1); its choice then
     /// includes algorithms in which switches aggregate.
     bool collnet = false;

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 #include "plan/collective/algorithms.h"
 #include "plan/collective/collective_model.h"
 
@@ -72,7 +73,12 @@ NcclParts::NcclParts(const Cluster& cluster, Layout layout, const nccl::Communic
              .channels = channels,
              .channels_given = channels != 0} {
     if (channels == 0) {
-        group_.channels = 2 * group_.layout.nics_per_domain();
+        // NCCL runs two channels for each of its search. Those of NICs of 800 Gb/s are divided
+        // there into several that are each as fast as a channel of a NIC of 400.
+        constexpr double kNdrChannel = 40;
+        const std::uint32_t nics = group_.layout.nics_per_domain();
+        const bool several = group_.layout.domains() > 1 && comm.graph.bw_inter >= kNdrChannel;
+        group_.channels = 2 * (several ? std::max(nics, comm.graph.channels) : nics);
     }
 }
 
@@ -310,7 +316,7 @@ std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
     if (!cluster_.fabric.sharp) {
         return std::unexpected(kNoSharp);
     }
-    auto fabric = topo::generate(cluster_.fabric.spec);
+    auto fabric = modelled_plane(cluster_);
     if (!fabric) {
         return std::unexpected(fabric.error().message);
     }

@@ -40,6 +40,9 @@ struct Communicator {
     Graph graph = {};       ///< The graph of rings, and of trees unless they have their own.
     double tree_intra = 0;  ///< Bandwidth of a tree's channel inside nodes; 0: graph.bw_intra.
     Graph nvls_graph = {};  ///< The graph of NVLS.
+    /// The graph of CollNetDirect, which has a channel for each of at most 8 GPUs, as NCCL's search
+    /// does not divide them; no channels: it is `graph`.
+    Graph collnet_graph = {};
 
     double ranks_per_node() const { return static_cast<double>(ranks) / nodes; }
 };

@@ -295,6 +295,13 @@ constexpr TrainKey kKeys[] = {
     {"network", "analytic|flow|packet", kNet,
      "how exchanges are timed: by rates alone, or on a model of the fabric (default: flow)",
      set_network},
+    {.name = "planes",
+     .operand = "N",
+     .group = kNet,
+     .help = "split each NIC over this many planes of their own switches (default: as the cluster "
+             "says)",
+     .set = count<&Question::planes, 1, 64>,
+     .idle = needs_fabric},
     {.name = "rank_order",
      .operand = "tp-cp-dp-pp|tp-cp-pp-dp",
      .group = kNet,

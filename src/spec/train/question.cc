@@ -192,7 +192,7 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     if (!model) {
         return std::unexpected(model.error());
     }
-    auto cluster = find_cluster(question.cluster);
+    auto cluster = find_cluster(question.cluster, 0, question.planes);
     if (!cluster) {
         return std::unexpected(cluster.error());
     }
