@@ -133,14 +133,23 @@ class PlanTrain(CliCase):
                   "sequence": "2048", "comm-sms": "20", "seed": "5", "zero": "0", "tokens": "1T",
                   "trace": str(file), "html": str(file), "export": f"csv={file}",
                   "export-layers": "2", "top": "3", "interleave": "7", "threads": "1",
-                  "rates": str(rates)}
-        needed = {"uneven": ("--pp", "4"), "placement": ("--no-overlap-dp",),
+                  "rates": str(rates), "etp": "2", "hsdp": "8", "recompute-layers": "2",
+                  "offload-layers": "4", "lora": "16", "param-bytes": "1"}
+        needed = {"cp-comm": ("--cp", "2"), "hsdp": ("--zero", "1"),
+                  "recompute-layers": ("--recompute", "full"), "offload-layers": ("--pp", "1"),
+                  "lora": ("--lora-targets", "attention"),
+                  "lora-targets": ("--lora", "16"),
+                  "sequence-parallel": ("--framework", "megatron-lm", "--ep", "1"),
+                  "overlap-dp": ("--framework", "megatron-lm", "--ep", "1"),
+                  "overlap-pp": ("--framework", "megatron-lm", "--ep", "1", "--pp", "2",
+                                 "--interleave", "1"),
+                  "uneven": ("--pp", "4"), "placement": ("--no-overlap-dp",),
                   "seed": ("--placement", "random", "--no-overlap-dp", "--gpus", "256",
                            "--tp", "8", "--ep", "16"),
                   "cuda-graphs": ("--precision", "fp8"),
                   "rails-crossed": ("--no-overlap-dp",), "network": ("--no-overlap-dp",),
                   "recompute": ("--attention", "unfused"),
-                  "export-layers": ("--export", f"csv={file}"),
+                  "export-layers": ("--export", f"csv={file}", "--interleave", "1"),
                   "no-overlap-pp": ("--interleave", "7")}
         # Exchanges that are hidden do not show where they go.
         own = {"train": ("--tp", "2", "--pp", "2", "--ep", "2", "--recompute", "full"),

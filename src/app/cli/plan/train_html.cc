@@ -38,7 +38,9 @@ std::vector<std::vector<Doing>> pieces_of(const plan::Step& step) {
     };
     for (const plan::SideEvent& event : step.side) {  // Drawn first, so that computation covers it.
         fill(event.stage, static_cast<double>(event.start), static_cast<double>(event.end),
-             event.work == plan::SideWork::kOptimizer ? Doing::kOptimizer : Doing::kExchange);
+             event.work == plan::SideWork::kHost        ? Doing::kNothing
+             : event.work == plan::SideWork::kOptimizer ? Doing::kOptimizer
+                                                        : Doing::kExchange);
     }
     for (const plan::PassEvent& event : step.played.events) {
         fill(event.stage, static_cast<double>(event.start), static_cast<double>(event.end),
