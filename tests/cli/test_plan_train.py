@@ -115,6 +115,27 @@ class PlanTrain(CliCase):
             "plan", "train", "--model", "llama3.1-405b", "--cluster", "superpod-h100:1", "--gpus",
             "2"))
 
+    def test_a_report_says_whose_choice_each_default_is(self):
+        job = ("--model", "llama3.1-8b", "--cluster", "superpod-h100:2", "--gpus", "64", "--batch",
+               "128", "--micro-batch", "1", "--network", "analytic")
+        said = self.json("plan", "train", *job, "--framework", "fsdp2", "--grad-bytes", "4")
+        self.assertEqual(said["framework"], "fsdp2")
+        choices = {each["name"]: (each["value"], each["by"]) for each in said["choices"]}
+        self.assertEqual(choices["zero"], ("3", "framework"))
+        self.assertEqual(choices["grad_bytes"], ("32 bits", "user"))
+        self.assertEqual(choices["recompute"][1], "planner")
+        self.assertEqual(said["mapping"]["zero"], 3)
+        plain = self.json("plan", "train", *job)
+        self.assertIsNone(plain["framework"])
+        self.assertEqual({each["by"] for each in plain["choices"]}, {"planner"})
+        text = self.ok("plan", "train", *job, "--framework", "megatron-lm", "--tp", "4")
+        self.assertRegex(text, r"CHOICE +VALUE +BY\n")
+        self.assertRegex(text, r"what replicas divide .* 0 +megatron-lm\n")
+        self.assertIn("torch not in {megatron-lm,megatron-bridge,nemo,fsdp2}", self.refused(
+            "plan", "train", *job, "--framework", "torch", status=2))
+        self.assertIn("has no messages of --hsdp", self.refused(
+            "plan", "train", *job, "--zero", "3", "--hsdp", "8", "--export", "goal=-"))
+
     def test_every_option_acts_or_is_refused_by_name(self):
         cluster = pathlib.Path(self.dir, "narrow.toml")
         cluster.write_text('base = "hgx-h200:32"\n[fabric]\ntopology = "fat-tree"\n'

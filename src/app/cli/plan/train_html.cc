@@ -111,6 +111,7 @@ std::string to_html(const Report& report) {
     }
     body +=
         "<h2>Memory of a GPU</h2>\n" + page_table({"part", "GiB"}, memory_rows(report.step.memory));
+    body += "<h2>Choices</h2>\n" + page_table({"choice", "value", "by"}, choice_rows(report));
     for (const std::string& note : report.notes) {
         body += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
     }
