@@ -52,9 +52,10 @@ plan::SearchRun run_of(const TrainQuestion& question, std::uint32_t top) {
 std::expected<plan::SearchResult, std::string> choose_mapping(const TrainQuestion& question,
                                                               plan::Job& job) {
     constexpr std::uint32_t kNamed = 3;
-    job = plan::job_to_search(std::move(job.model), std::move(job.cluster), question.wish);
-    auto found = plan::search(job.model, job.cluster, space_of(job, question.wish),
-                              run_of(question, kNamed));
+    const plan::JobWish wish = plan::with_defaults(question.wish);
+    job = plan::job_to_search(std::move(job.model), std::move(job.cluster), wish);
+    auto found =
+        plan::search(job.model, job.cluster, space_of(job, wish), run_of(question, kNamed));
     if (!found) {
         return found;
     }
@@ -122,16 +123,19 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, N
     if (!chosen.best.empty()) {
         notes.insert(notes.begin(), note_of(chosen));
     }
-    return TimedStep{.report = {.model = std::move(job->model),
-                                .cluster = std::move(job->cluster),
-                                .mapping = job->mapping,
-                                .step = *std::move(step),
-                                .chosen = std::move(chosen),
-                                .interval = interval,
-                                .tokens = question.tokens,
-                                .network = question.network,
-                                .notes = std::move(notes)},
-                     .network = *std::move(network)};
+    return TimedStep{
+        .report = {.model = std::move(job->model),
+                   .cluster = std::move(job->cluster),
+                   .mapping = job->mapping,
+                   .step = *std::move(step),
+                   .chosen = std::move(chosen),
+                   .interval = interval,
+                   .framework = question.wish.preset,
+                   .choices = plan::choices_of(job->mapping, question.wish.preset, question.given),
+                   .tokens = question.tokens,
+                   .network = question.network,
+                   .notes = std::move(notes)},
+        .network = *std::move(network)};
 }
 
 std::expected<SearchReport, std::string> search(const TrainQuestion& question,
@@ -147,7 +151,8 @@ std::expected<SearchReport, std::string> search(const TrainQuestion& question,
         run.network = [&] { return network_of(question, *job); };
     }
     const auto begun = std::chrono::steady_clock::now();
-    auto result = plan::search(job->model, job->cluster, space_of(*job, question.wish), run);
+    auto result = plan::search(job->model, job->cluster,
+                               space_of(*job, plan::with_defaults(question.wish)), run);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     if (!result) {
         return std::unexpected(result.error());

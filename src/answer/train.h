@@ -28,9 +28,11 @@ struct StepReport {
     plan::Step step = {};
     /// If the user has said no mapping: the quickest, of which `mapping` is the first.
     plan::SearchResult chosen = {};
-    plan::StepInterval interval = {};     ///< In which 4 of 5 steps of its kind lie.
-    double tokens = 0;                    ///< Tokens to train on; 0: the user did not say.
-    std::string network = {};             ///< How exchanges were timed: "flow".
+    plan::StepInterval interval = {};            ///< In which 4 of 5 steps of its kind lie.
+    const plan::Framework* framework = nullptr;  ///< That whose defaults hold; null: none.
+    std::vector<plan::Choice> choices = {};      ///< How the job computes, and who says so.
+    double tokens = 0;                           ///< Tokens to train on; 0: the user did not say.
+    std::string network = {};                    ///< How exchanges were timed: "flow".
     std::vector<std::string> notes = {};  ///< What the answer stands on (plan/train/basis.h).
 };
 

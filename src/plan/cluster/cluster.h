@@ -32,6 +32,7 @@ struct Gpu {
     std::uint32_t sms = 0;                 ///< Streaming multiprocessors.
     std::uint32_t compute_capability = 0;  ///< 80, 90, 100: NCCL's tuning goes by it.
     double power_w = 0;                    ///< Maximum power of the module.
+    double host_bytes_per_s = 0;           ///< Rate to and from the host's memory.
     Rates rates = {};                      ///< What its kernels reach.
 
     double peak(Precision precision) const {

@@ -92,6 +92,11 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
         {"zero", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
         {"no_overlap_dp", one_replica,
          fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"overlap_dp", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"hsdp", train && job.mapping.instances() == 1,
+         fmt::format("all {} ranks with the same parameters are one group",
+                     job.mapping.replicas())},
+        {"etp", job.model.experts == 0, job.model.name + " has no experts"},
         {"uneven", train && job.model.layers % stages == 0,
          fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
         {"overlap_ep", job.model.experts == 0, job.model.name + " has no experts"},
@@ -110,6 +115,7 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
 
 Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::string& value) {
     question.given.push_back(key.name);
+    question.wish.given.push_back(key.name);
     return key.set(question, value);
 }
 
@@ -208,10 +214,10 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
         }
         cluster->gpu.rates = *std::move(rates);
     }
-    plan::Job job =
-        ask == TrainAsk::kTrain
-            ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
-            : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    const plan::JobWish wish = plan::with_defaults(question.wish);
+    plan::Job job = ask == TrainAsk::kTrain
+                        ? plan::job_to_time(*std::move(model), *std::move(cluster), wish)
+                        : plan::job_to_search(*std::move(model), *std::move(cluster), wish);
     if (const auto idle = find_idle_key(question, job, ask)) {
         return std::unexpected(*idle);
     }
