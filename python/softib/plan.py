@@ -19,7 +19,7 @@ from .objects import Cluster, Mapping, Model, asked
 from .sweep import sweep
 
 __all__ = ["Answer", "Answers", "Cluster", "Error", "Mapping", "Model", "calibrate", "collective",
-           "column", "compare", "models", "presets", "search", "show", "sweep", "train"]
+           "column", "compare", "expect", "models", "presets", "search", "show", "sweep", "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
@@ -111,6 +111,31 @@ def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | Non
     html, export: files that are written
     """
     answer: Answer = _answer("collective", locals())
+    return answer
+
+
+@keywords
+def expect(cluster: ClusterLike, log: File | Iterable[File] | None = None, *,
+           text: str | None = None, nodes: int | None = None, per_node: int | None = None,
+           benchmark: str | Iterable[str] | None = None, sizes: Sizes | None = None,
+           algorithm: str | Iterable[str] | None = None,
+           protocol: str | Iterable[str] | None = None, collnet: bool | None = None,
+           channels: int | None = None) -> Answer:
+    """Returns what benchmarks should give on a cluster, beside what they gave.
+
+    log: what nccl-tests, OSU or perftest printed: a file, or a list of them; text: a log itself
+    nodes, per_node: nodes of a run, and ranks of NCCL on each, where the log does not say
+    benchmark: without a log: which; with one: what a table without a name is
+    sizes: without a log: "8:1G" by powers of two, or a list of sizes
+    algorithm, protocol: what NCCL_ALGO and NCCL_PROTO say
+    collnet: whether NCCL may let switches aggregate
+    channels: NCCL's channels
+    """
+    said = {name: value for name, value in locals().items() if name != "log"}
+    if log is not None:
+        files = [log] if isinstance(log, (str, os.PathLike)) else log
+        said["logs"] = [os.fspath(each) for each in files]
+    answer: Answer = _answer("expect", said)
     return answer
 
 

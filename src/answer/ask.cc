@@ -12,6 +12,7 @@
 #include "answer/collective.h"
 #include "answer/comparison.h"
 #include "answer/description.h"
+#include "answer/expect.h"
 #include "answer/plan_keys.h"
 #include "answer/train.h"
 #include "core/base/nearest.h"
@@ -92,6 +93,10 @@ std::expected<plan::Comparison, Refusal> comparison(const CompareQuestion& quest
     return compare(question);
 }
 
+std::expected<ExpectReport, Refusal> expectation(const ExpectQuestion& question) {
+    return expect(question);
+}
+
 struct Kind {
     std::string_view name;
     Answer (*answer)(const QuestionText&);
@@ -104,7 +109,8 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"show", answer_keys<ClusterQuestion, show>},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
                            {"compare", answer_keys<CompareQuestion, comparison>},
-                           {"calibrate", answer_keys<CalibrateQuestion, calibrate>}};
+                           {"calibrate", answer_keys<CalibrateQuestion, calibrate>},
+                           {"expect", answer_keys<ExpectQuestion, expectation>}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "answer/cluster.h"
 #include "answer/collective.h"
 #include "answer/comparison.h"
+#include "answer/expect.h"
 #include "answer/train.h"
 
 namespace softib::answer {
@@ -78,6 +79,22 @@ TEST(Ask, ADescriptionHasWhatTheBaseHas) {
     EXPECT_TRUE(cluster.contains("\"nvls\": false")) << cluster;
     EXPECT_TRUE(cluster.contains("\"domain_gpus\": 72")) << cluster;
     EXPECT_TRUE(plan("ask = \"describe\"").error().starts_with("say which: cluster = "));
+}
+
+TEST(Ask, WhatBenchmarksShouldGiveIsAnsweredWithALogAndWithoutOne) {
+    const std::string question =
+        "ask = \"expect\"\ncluster = \"hgx-h100:2\"\nbenchmark = \"osu_latency\"\n";
+    EXPECT_EQ(
+        plan(question + "sizes = [8, \"1M\"]\n").value(),
+        to_json(*expect({.cluster = "hgx-h100:2", .benchmark = "osu_latency", .sizes = "8,1M"})));
+    const std::string log = "# OSU MPI Latency Test v7.3\\n# Size  Latency (us)\\n8  40.0\\n";
+    const std::string slow =
+        plan("ask = \"expect\"\ncluster = \"hgx-h100:2\"\ntext = \"" + log + "\"\n").value();
+    EXPECT_TRUE(slow.contains("\"off\": 1"));
+    EXPECT_TRUE(slow.contains("\"name\": \"slow-hosts\""));
+    const auto refused = plan("ask = \"expect\"\ncluster = \"hgx-h100:2\"\nlogs = \"no.log\"\n");
+    EXPECT_TRUE(refused.error().contains("cannot read ./no.log")) << refused.error();
+    EXPECT_TRUE(plan("ask = \"expect\"\n").error().contains("say which cluster"));
 }
 
 TEST(Ask, EveryKeyIsReadAndAWrongOneIsRefusedByName) {

@@ -26,5 +26,7 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
                CompareQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CalibrateQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ExpectQuestion& question);
 
 }  // namespace softib::answer

@@ -58,6 +58,22 @@ struct CalibrateQuestion {
     std::string cluster = {};       ///< The cluster of the GPU; empty: it is known by its name.
 };
 
+struct ExpectQuestion {
+    std::string cluster = {};
+    std::vector<std::string> logs = {};  ///< Files; "-": `text`. None: the expected table.
+    std::string text = {};               ///< A log as text.
+    std::uint32_t nodes = 0;             ///< Those of a run whose log does not say; 0: all.
+    std::uint32_t per_node = 0;          ///< Ranks on each node; 0: one for each GPU.
+    /// Names of benchmarks, tools or operations; with a log, what a table without a name is.
+    std::string benchmark = "all";
+    std::string sizes = "8,1K,32K,1M,32M,1G";
+    std::string algorithm = "nccl";  ///< What NCCL was told to take.
+    std::string protocol = "nccl";
+    bool collnet = false;
+    std::uint32_t channels = 0;
+    std::vector<std::string> given = {};
+};
+
 // What fields may be.
 inline constexpr char kOperations[] =
     "all-reduce|all-gather|reduce-scatter|broadcast|all-to-all|send-recv";

@@ -63,12 +63,24 @@ HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
 TIMED = ("--measurements",
          str(EXAMPLES.parents[1] / "src" / "plan" / "train" / "kernels" / "h200.json"))
 ELSEWHERE = ("plan collective", "plan compare", "plan train", "plan search", "trace run")
+EXPECT = ("--benchmark", "all_reduce_perf", "--sizes", "32M")
+ON_FOUR = ("--cluster", "hgx-h100:4")
 ROWS = {
     ("plan presets", "--json"): ((), ("--json",), "-"),
     ("plan show", "--nodes"): (("hgx-h200",), ("--nodes", "3"), "-"),
     ("plan show", "--planes"): (("hgx-h200",), ("--planes", "4"), "-"),
     ("plan show", "--prices"): (("hgx-h200:2",), ("--prices", str(EXAMPLES / "prices.toml")), "-"),
     ("plan show", "--json"): (("hgx-h200:2",), ("--json",), "-"),
+    ("plan expect", "--cluster"): ((*EXPECT, *ON_FOUR), ("--cluster", "hgx-h100:2"), "--cluster"),
+    ("plan expect", "--nodes"): ((*EXPECT, *ON_FOUR), ("--nodes", "2"), "-"),
+    ("plan expect", "--per-node"): ((*EXPECT, *ON_FOUR), ("--per-node", "2"), "-"),
+    ("plan expect", "--benchmark"): ((*ON_FOUR, "--sizes", "1M"), EXPECT[:2], "-"),
+    ("plan expect", "--sizes"): ((*EXPECT[:2], *ON_FOUR), ("--sizes", "64M"), "-"),
+    ("plan expect", "--algorithm"): ((*EXPECT, *ON_FOUR), ("--algorithm", "tree"), "-"),
+    ("plan expect", "--protocol"): ((*EXPECT, *ON_FOUR), ("--protocol", "LL"), "-"),
+    ("plan expect", "--collnet"): ((*EXPECT, *ON_FOUR), ("--collnet",), "-"),
+    ("plan expect", "--channels"): ((*EXPECT, *ON_FOUR), ("--channels", "2"), "-"),
+    ("plan expect", "--json"): ((*EXPECT, *ON_FOUR), ("--json",), "-"),
     ("plan validate", "--markdown"): (("--json",), ("--markdown",), "leave out all but one"),
     ("plan validate", "--errors"): (("--json",), ("--errors",), "leave out all but one"),
     ("plan validate", "--json"): (("--markdown",), ("--json",), "leave out all but one"),
@@ -188,7 +200,7 @@ class PlanOptions(CliCase):
             return error.value.decode()
 
         library.softib_ask.restype = ctypes.c_void_p
-        for what in ("show", "collective", "compare", "calibrate"):
+        for what in ("show", "collective", "compare", "calibrate", "expect"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))

@@ -152,6 +152,44 @@ Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
             }};
 }
 
+Command add_expect(CLI::App& plan, PlanExpectOptions& options) {
+    answer::ExpectQuestion& question = options.question;
+    CLI::App* const sub = plan.add_subcommand(
+        "expect", "What nccl-tests, OSU and perftest should print, beside what they printed");
+    sub->add_option("log", question.logs,
+                    "what they printed; - is standard input (default: print all that is expected)")
+        ->type_name("FILE");
+    add_cluster_flag(*sub, question.cluster, question.nodes);
+    sub->add_option("--per-node", question.per_node,
+                    "ranks of NCCL on each node (default: one for each GPU)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kChannelsMost));
+    sub->add_option("--benchmark", question.benchmark,
+                    "programs, operations, nccl-tests, osu or perftest, separated by commas; with "
+                    "a log, what a table without a name is (default: all)")
+        ->type_name("NAMES");
+    sub->add_option("--sizes", question.sizes,
+                    "without a log: FROM:TO by powers of two, or SIZE,SIZE,... (default: "
+                    "8,1K,32K,1M,32M,1G)")
+        ->type_name("SIZES");
+    sub->add_option("--algorithm", question.algorithm,
+                    "what NCCL_ALGO says: names separated by commas (default: NCCL's choice)")
+        ->type_name("NAMES");
+    sub->add_option("--protocol", question.protocol,
+                    "what NCCL_PROTO says: names separated by commas (default: NCCL's choice)")
+        ->type_name("NAMES");
+    sub->add_flag("--collnet", question.collnet,
+                  "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
+    sub->add_option("--channels", question.channels, "between nodes (default: two for each NIC)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kChannelsMost));
+    add_json(*sub, options.json);
+    return {sub, [sub, &options] {
+                options.question.given = given_options(*sub);
+                return cmd_plan_expect(options);
+            }};
+}
+
 Command add_validate(CLI::App& plan, PlanValidateOptions& options) {
     CLI::App* const sub =
         plan.add_subcommand("validate", "Compare the planner with published measurements");
@@ -199,7 +237,8 @@ Command add_plan(CLI::App& app, Parsed& parsed) {
     const auto actions = std::make_shared<std::vector<Command>>(std::vector<Command>{
         add_presets(*plan, options.presets), add_show(*plan, options.show),
         add_collective(*plan, options.collective), add_compare(*plan, options.compare),
-        add_validate(*plan, options.validate), add_calibrate(*plan, options.calibrate)});
+        add_expect(*plan, options.expect), add_validate(*plan, options.validate),
+        add_calibrate(*plan, options.calibrate)});
     std::ranges::move(add_training_commands(*plan, parsed), std::back_inserter(*actions));
     return {plan, [actions] {
                 return std::ranges::find_if(*actions,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -47,6 +48,45 @@ TEST(CollectiveModel, EveryAlgorithmTimesEveryOperationThatItComputes) {
         }
     }
     EXPECT_FALSE(model->time(Op::kAllToAll, Algorithm::kTree, 8));
+}
+
+TEST(CollectiveModel, SlowerHopsAddTheirTimeAndChangeNoChoice) {
+    const auto plain = model_of(nodes_of_eight(2));
+    const auto slow = model_of(nodes_of_eight(2), {.hop_more_us = 10});
+    // A tree of two nodes has one hop up and one down.
+    EXPECT_NEAR(timing_of(*slow, Op::kAllReduce, Algorithm::kTree, 8, Protocol::kLl).us -
+                    timing_of(*plain, Op::kAllReduce, Algorithm::kTree, 8, Protocol::kLl).us,
+                20, 1e-6);
+    EXPECT_NEAR(timing_of(*slow, Op::kSendRecv, Algorithm::kDirect, 8, {}).us -
+                    timing_of(*plain, Op::kSendRecv, Algorithm::kDirect, 8, {}).us,
+                10, 1e-6);
+    for (std::uint64_t bytes = 8; bytes <= kLarge; bytes *= 8) {
+        EXPECT_EQ(slow->choose(Op::kAllReduce, bytes).algorithm,
+                  plain->choose(Op::kAllReduce, bytes).algorithm);
+    }
+}
+
+TEST(CollectiveModel, NcclChoosesAmongWhatItMayTake) {
+    const auto model = model_of(nodes_of_eight(4));
+    const std::array rings{Algorithm::kRing};
+    const std::array plain{Protocol::kLl, Protocol::kSimple};
+    EXPECT_EQ(model->choose(Op::kAllReduce, kLarge, {}, {}).algorithm,
+              model->choose(Op::kAllReduce, kLarge).algorithm);
+    const nccl::Choice medium = model->choose(Op::kAllReduce, 16 << 20, rings, plain);
+    EXPECT_EQ(medium.algorithm, Algorithm::kRing);
+    EXPECT_NE(medium.protocol, Protocol::kLl128);
+    EXPECT_EQ(model->choose(Op::kAllToAll, kLarge, rings, {}).algorithm, Algorithm::kDirect);
+}
+
+TEST(CollectiveModel, AGatherIsLimitedByTheFirstRank) {
+    const Cluster cluster = nodes_of_eight(4);
+    const Timing all = model_of(cluster)->one_and_all(kLarge, true).value();
+    // Three quarters of the bytes come by the NICs of one node.
+    EXPECT_NEAR(all.fabric_us, 0.75 * kLarge / 8 / cluster.nic_bytes_per_s() * 1e6,
+                0.01 * all.fabric_us);
+    EXPECT_GE(all.nvlink_us, 31.0 / 32 * kLarge / cluster.nvlink.bytes_per_s * 1e6);
+    const auto hosts = model_of(cluster, {.stack = Stack::kHost});
+    EXPECT_GT(hosts->one_and_all(kLarge, false).value().us, 7 * all.fabric_us);
 }
 
 TEST(CollectiveModel, MoreBandwidthNeverSlows) {

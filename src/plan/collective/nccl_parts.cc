@@ -195,7 +195,8 @@ Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol prot
         parts.software_us =
             hops.base[p] +
             (group.layout.gpus_per_domain() - 1) * (group.comm.nvlink ? hops.nvlink : hops.pci)[p] +
-            nccl::hop_us(protocol) * tree_down_depth(group.layout.domains());
+            (nccl::hop_us(protocol) + group.comm.hop_more_us) *
+                tree_down_depth(group.layout.domains());
         parts.rounds.push_back(tree_down_flows(group.layout, group.channels,
                                                scaled_bytes(bytes, wire / group.channels)));
         parts.nvlink_us = nvlink_us(group.cluster, static_cast<double>(bytes) * wire);
@@ -262,7 +263,7 @@ Parts recursive_parts(const NcclGroup& group, Op op, Protocol protocol, std::uin
     if (op != Op::kReduceScatter) {
         std::ranges::move(doubling_rounds(group.layout, share), std::back_inserter(parts.rounds));
     }
-    parts.round_us = nccl::hop_us(protocol);
+    parts.round_us = nccl::hop_us(protocol) + group.comm.hop_more_us;
     parts.flow_bytes_per_s = kChannelBytesPerS * group.channels / group.layout.nics_per_domain();
     const nccl::Communicator below = one_domain_of(group.comm);
     const double gpus = group.layout.gpus_per_domain();
@@ -292,7 +293,7 @@ Parts pat_parts(const NcclGroup& group, Op op, Protocol, std::uint64_t bytes) {
 
 Parts direct_parts(const NcclGroup& group, Op op, Protocol, std::uint64_t bytes) {
     Parts parts;
-    parts.software_us = kDirectStartUs + nccl::hop_us(Protocol::kSimple);
+    parts.software_us = kDirectStartUs + nccl::hop_us(Protocol::kSimple) + group.comm.hop_more_us;
     if (op == Op::kSendRecv) {
         parts.rounds.push_back(send_recv_flows(group.layout, bytes));
         parts.flow_bytes_per_s = kChannelBytesPerS;

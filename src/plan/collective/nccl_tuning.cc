@@ -269,7 +269,7 @@ double latency_of(const Communicator& comm, Op op, const Tuning& tuning, Protoco
     const std::size_t p = index(protocol);
     const double intra = (comm.nvlink ? tuning.hops.nvlink : tuning.hops.pci)[p];
     const bool exposed = comm.ranks == comm.nodes;
-    const double inter = (exposed ? kTreeHops.net : tuning.hops.net)[p];
+    const double inter = (exposed ? kTreeHops.net : tuning.hops.net)[p] + comm.hop_more_us;
     return tuning.hops.base[p] + tuning.latency(comm, op, protocol, intra, inter);
 }
 
@@ -447,9 +447,11 @@ double nvls_limit(const Communicator& comm, Op op) {
     return op == Op::kAllReduce ? links / (1 + 1 / comm.ranks_per_node()) : links;
 }
 
-std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
+std::optional<Choice> choose(const Communicator& on, Op op, std::uint64_t bytes,
                              std::span<const Algorithm> among, std::optional<Protocol> wanted) {
     std::optional<Choice> best;
+    Communicator comm = on;
+    comm.hop_more_us = 0;
     for (const Algorithm algorithm : kAlgorithms) {
         if (!among.empty() && std::ranges::find(among, algorithm) == among.end()) {
             continue;
