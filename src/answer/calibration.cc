@@ -131,6 +131,7 @@ class MeasurementsReader {
             kernel.bytes = number_of(json, "bytes");
         } else if (kernel.kind != KernelKind::kStart) {
             kernel.flops = number_of(json, "flops");
+            kernel.tokens = json.contains("tokens") ? number_of(json, "tokens") : kernel.tokens;
         }
         read.kernels.push_back(kernel);
     }

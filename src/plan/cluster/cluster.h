@@ -76,12 +76,15 @@ struct ClusterFabric {
     /// Fabrics that share nothing: each NIC has a port in each, with this part of its rate. `spec`
     /// is one of them, with links of the whole rate of a NIC.
     std::uint32_t planes = 1;
+    double link_part = 1;  ///< The part of their rate that links have, for a fault that is assumed.
     std::uint32_t failed_planes = 0;  ///< Planes that carry nothing; the others carry all.
     double cable_m = 5;               ///< Average length of a cable, from which its delay follows.
 
     /// Returns the part of its rate that a NIC has in the planes that work. Traffic is spread
     /// evenly over planes that are alike, so that all of them together are one fabric of this rate.
-    double speed_factor() const { return static_cast<double>(planes - failed_planes) / planes; }
+    double speed_factor() const {
+        return link_part * static_cast<double>(planes - failed_planes) / planes;
+    }
 
     friend bool operator==(const ClusterFabric&, const ClusterFabric&) = default;
 };

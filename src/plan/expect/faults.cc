@@ -99,7 +99,7 @@ Planted plant_slow_link(const Setting& run, Tool tool, double level) {
         return std::nullopt;
     }
     Setting planted = run;
-    planted.cluster.fabric.speed_factor *= level;
+    planted.cluster.fabric.link_part *= level;
     return planted;
 }
 std::string show_slow_link(const Setting&, double level) {

@@ -51,13 +51,19 @@ class Calibration {
         const Part memory = median_of(KernelKind::kPass, [this](const TimedKernel& kernel) {
             return kernel.bytes / gpu_.memory_bytes_per_s / busy(kernel);
         });
-        const Part flash = median_of(KernelKind::kFlash, [this](const TimedKernel& kernel) {
-            return kernel.flops / gpu_.peak(Precision::kBf16) / busy(kernel);
-        });
-        const Part back = median_of(KernelKind::kFlashBackward, [this](const TimedKernel& kernel) {
-            constexpr double kProducts = 2.5;  // As the model counts them.
-            return kProducts * kernel.flops / gpu_.peak(Precision::kBf16) / busy(kernel);
-        });
+        const auto part_of = [this](double times) {
+            return [this, times](const TimedKernel& kernel) {
+                const double left = kernel.seconds - times * gpu_.rates.start_us * kMicrosecond;
+                TimedKernel alone = kernel;
+                alone.kind = KernelKind::kFlash;
+                gpu_.rates.flash = 1;
+                const double whole = seconds_of(gpu_, alone) - gpu_.rates.start_us * kMicrosecond;
+                return times * whole / std::max(left, kernel.seconds / 2);
+            };
+        };
+        constexpr double kBackward = 2.5;  // As the model counts products.
+        const Part flash = median_of(KernelKind::kFlash, part_of(1));
+        const Part back = median_of(KernelKind::kFlashBackward, part_of(kBackward));
         const std::array<std::pair<const char*, std::pair<Part, double*>>, 3> parts{
             {{"passes over memory", {memory, &rates.memory}},
              {"attention", {flash, &rates.flash}},
@@ -85,7 +91,7 @@ class Calibration {
     }
 
     template <typename Value>
-    std::optional<double> median_of(KernelKind kind, Value value) const {
+    std::optional<double> median_of(KernelKind kind, Value value) {
         std::vector<double> values;
         for (const TimedKernel& kernel : kernels_) {
             if (kernel.kind == kind) {
@@ -196,15 +202,25 @@ std::expected<Rates, std::string> calibrate(const Gpu& gpu, double power_w, cons
     return Calibration(gpu, power_w, base, kernels).fit();
 }
 
+namespace {
+
+/// Returns attention as the measuring program computes it: heads of 128 numbers.
+Kernels::Attention attention_of(const TimedKernel& kernel) {
+    constexpr double kWidth = 128;
+    return {.flops = kernel.flops, .tokens = kernel.tokens, .width = kWidth};
+}
+
+}  // namespace
+
 double seconds_of(const Gpu& gpu, const TimedKernel& kernel) {
     const Kernels model(gpu, kernel.recipe);
     switch (kernel.kind) {
         case KernelKind::kProduct:
             return model.matmul(kernel.m, kernel.n, kernel.k, kernel.batch);
         case KernelKind::kFlash:
-            return model.flash_attention(kernel.flops);
+            return model.flash_attention(attention_of(kernel));
         case KernelKind::kFlashBackward:
-            return model.flash_attention_backward(kernel.flops);
+            return model.flash_attention_backward(attention_of(kernel));
         case KernelKind::kPass:
             return model.elementwise(kernel.bytes, 1);
         case KernelKind::kStart:

@@ -31,7 +31,8 @@ struct TimedKernel {
     double n = 0;
     double k = 0;
     double batch = 1;
-    double flops = 0;  ///< Those of attention's forward pass.
+    double flops = 0;      ///< Those of attention's forward pass.
+    double tokens = 8192;  ///< Those of attention.
     double bytes = 0;
     double seconds = 0;
 };

@@ -308,7 +308,8 @@ def measure(timer, quick, small):
     tokens, heads = (256, 4) if small else (8192, HEADS)
     flops = 2 * 2 * heads * HEAD_DIM * tokens * tokens / 2  # Half of the scores are not hidden.
     for kind, call in zip(("flash", "flash-backward"), timer.attention(tokens, heads)):
-        kernels.append({"kind": kind, "flops": flops, "seconds": timer.seconds([call], least_s)})
+        kernels.append({"kind": kind, "flops": flops, "tokens": tokens,
+                        "seconds": timer.seconds([call], least_s)})
     say("memory")
     for size, call in timer.passes((4 if small else 256) * MIB):
         kernels.append({"kind": "pass", "bytes": size, "seconds": timer.seconds([call], least_s)})

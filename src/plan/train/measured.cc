@@ -239,7 +239,7 @@ StepCase case_of(const MeasuredStep& step) {
     const auto cluster = find_preset(step.cluster);
     SOFTIB_CHECK(model && cluster);  // measured_test.cc looks at every file.
     StepCase made{.model = *model, .cluster = *cluster, .mapping = step.mapping};
-    made.cluster.fabric.speed_factor *= step.link_speed;
+    made.cluster.fabric.link_part *= step.link_speed;
     if (step.roce) {
         made.cluster.fabric.link_layer = LinkLayer::kRoce;
         made.cluster.fabric.sharp = false;
