@@ -125,7 +125,7 @@ class Fitting {
             for (std::size_t c = 0; c < std::size(kConstants); ++c) {
                 draw_curves(c);
                 values[c] = fit(c, steps_.size());
-                constexpr double kSame = 0.002;
+                constexpr double kSame = 0.006;
                 if (std::abs(values[c] / values_[c] - 1) > kSame) {
                     changed = true;
                     put(c, values[c]);
