@@ -52,6 +52,8 @@ struct Rates {
     double expert_exchange = 1;
     /// Time of the host for each kernel that converts the tensor of one expert.
     double host_us = 0;
+    /// Time of a forward pass over a layer between its kernels; backward twice as much.
+    double pass_us = 0;
     /// Time of a step in which GPUs wait for hosts: batches, the norm of gradients, the schedule.
     double step_ms = 0;
     /// The standard deviation of GPUs' speeds, as a part of their mean: a job goes on with its

@@ -158,6 +158,10 @@ void LayerCosts::finish(Block& block) const {
     block.cost.forward.elementwise += kernels_.elementwise((2 + 3 + dropped) * unit, 2);
     block.cost.backward.elementwise +=
         kernels_.elementwise((3 + 3 + (model_.dropout ? 2.5 : 0)) * unit, 2);
+    // Half of the time between the kernels of a layer is that of each of its two blocks.
+    const double between = rates_.pass_us * 1e-6 / 2;
+    block.cost.forward.elementwise += between;
+    block.cost.backward.elementwise += 2 * between;
     if (block.tensor) {
         add_tensor_exchanges(block);
     }

@@ -84,6 +84,7 @@ constexpr FittedConstant kConstants[] = {
     {"in_steps", kBlackwell, field<&Rates::in_steps>, dense_on<kBlackwell>},
     {"matmul.nvfp4", kBlackwell, matmul_nvfp4, is_fp4},
     {"step_ms", "", field<&Rates::step_ms>, is_short},
+    {"pass_us", "hopper and blackwell", field<&Rates::pass_us>, is_short},
     {"spread", "hopper and blackwell", field<&Rates::spread>, on_many},
     {"expert_exchange", "", field<&Rates::expert_exchange>, of_experts},
     {"host_us", "", field<&Rates::host_us>, of_converted_experts},
@@ -97,7 +98,9 @@ class Fitting {
             steps_.push_back(&step);
             cases_.push_back(case_of(step));
         }
-        draw_curves();
+        for (std::size_t c = 0; c < std::size(kConstants); ++c) {
+            draw_curves(c);
+        }
     }
 
     std::vector<StepError> errors() {
@@ -115,15 +118,17 @@ class Fitting {
     /// Fits one constant after the other until none changes.
     std::vector<double> constants() {
         std::vector<double> values(std::size(kConstants));
-        for (bool changed = true; changed;) {
+        constexpr int kSweeps = 40;
+        bool changed = true;
+        for (int sweep = 0; changed && sweep < kSweeps; ++sweep) {
             changed = false;
             for (std::size_t c = 0; c < std::size(kConstants); ++c) {
+                draw_curves(c);
                 values[c] = fit(c, steps_.size());
-                constexpr double kSame = 0.002;
+                constexpr double kSame = 0.006;
                 if (std::abs(values[c] / values_[c] - 1) > kSame) {
                     changed = true;
                     put(c, values[c]);
-                    draw_curves();
                 }
             }
         }
@@ -149,7 +154,8 @@ class Fitting {
         return made;
     }
 
-    /// Returns the value with which the median step that the constant is fitted on has no error.
+    /// Returns the value with which the steps that the constant is fitted on are off the least: by
+    /// the squares of small errors, and the sizes of large ones.
     double fit(std::size_t constant, std::size_t left_out) const {
         std::vector<const Curve*> used;
         for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -157,32 +163,36 @@ class Fitting {
                 used.push_back(&curves_[constant][i]);
             }
         }
-        // The median is a monotonic function of the constant, as each curve is.
-        const auto at = [&](double place) {
-            std::vector<double> logs;
+        const auto off = [&](double place) {
+            constexpr double kSmall = 0.05;
+            double sum = 0;
             for (const Curve* const curve : used) {
-                logs.push_back(between(*curve, place));
+                const double error = between(*curve, place) / kSmall;
+                sum += std::sqrt(1 + error * error);
             }
-            std::ranges::sort(logs);
-            const std::size_t middle = logs.size() / 2;
-            return logs.size() % 2 != 0 ? logs[middle] : (logs[middle - 1] + logs[middle]) / 2;
+            return sum;
         };
-        double low = 0;
-        double high = kPoints - 1;
-        const bool grows = at(high) > at(low);
-        constexpr int kHalvings = 30;
-        for (int i = 0; i < kHalvings; ++i) {
-            const double middle = (low + high) / 2;
-            ((at(middle) > 0) == grows ? high : low) = middle;
+        constexpr double kStep = 0.1;
+        double best = 0;
+        for (double place = 0; place <= kPoints - 1; place += kStep) {
+            best = off(place) < off(best) ? place : best;
         }
-        return value_at(constant, low);
+        double low = std::max(best - kStep, 0.0);
+        double high = std::min(best + kStep, kPoints - 1.0);
+        constexpr int kThirds = 30;
+        for (int i = 0; i < kThirds; ++i) {
+            const double left = low + (high - low) / 3;
+            const double right = high - (high - low) / 3;
+            (off(left) < off(right) ? high : low) = off(left) < off(right) ? right : left;
+        }
+        return value_at(constant, (low + high) / 2);
     }
 
     /// The logarithms of a step's ours divided by measured, for each of kPoints values of a
     /// constant; empty if the constant is not fitted on the step.
     using Curve = std::vector<double>;
-    static constexpr std::size_t kPoints = 13;
-    static constexpr double kRange = 3;  ///< From a third of the value in rates/ to three times it.
+    static constexpr std::size_t kPoints = 9;
+    static constexpr double kRange = 2;  ///< From half of the value in rates/ to twice it.
 
     /// Returns the value of a constant at a place on the curves.
     double value_at(std::size_t constant, double place) const {
@@ -206,21 +216,19 @@ class Fitting {
         }
     }
 
-    void draw_curves() {
-        curves_.fill(std::vector<Curve>(steps_.size()));
-        for (std::size_t c = 0; c < std::size(kConstants); ++c) {
-            const FittedConstant& constant = kConstants[c];
-            for (std::size_t i = 0; i < steps_.size(); ++i) {
-                if (!constant.uses(*steps_[i], cases_[i])) {
-                    continue;
-                }
-                StepCase made = cases_[i];
-                double& value = constant.of(made.cluster.gpu.rates);
-                values_[c] = value;
-                for (std::size_t point = 0; point < kPoints; ++point) {
-                    value = value_at(c, static_cast<double>(point));
-                    curves_[c][i].push_back(std::log(ratio(made)));
-                }
+    void draw_curves(std::size_t constant) {
+        const FittedConstant& of = kConstants[constant];
+        curves_[constant].assign(steps_.size(), {});
+        for (std::size_t i = 0; i < steps_.size(); ++i) {
+            if (!of.uses(*steps_[i], cases_[i])) {
+                continue;
+            }
+            StepCase made = cases_[i];
+            double& value = of.of(made.cluster.gpu.rates);
+            values_[constant] = value;
+            for (std::size_t point = 0; point < kPoints; ++point) {
+                value = value_at(constant, static_cast<double>(point));
+                curves_[constant][i].push_back(std::log(ratio(made)));
             }
         }
     }

@@ -42,6 +42,7 @@ constexpr RateKey kRateKeys[] = {
     {"in_steps", &Rates::in_steps, 0.001, 1},
     {"expert_exchange", &Rates::expert_exchange, 0.001, 1},
     {"host_us", &Rates::host_us, 0, 1e6},
+    {"pass_us", &Rates::pass_us, 0, 1e6},
     {"step_ms", &Rates::step_ms, 0, 1e6},
     {"spread", &Rates::spread, 0, 1},
 };
