@@ -119,6 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"slow-link", 0.5, "hgx-h100:4", {"all_reduce_perf", "sendrecv_perf"}},
         Case{"slow-link", 0.25, "hgx-h100:2", {"ib_write_bw"}},
+        Case{"plane-down", 2, "nvl72-8planes:1", {"ib_write_bw"}},
         Case{"rail-missing", 1, "hgx-h100:4", {"all_reduce_perf"}},
         Case{"rail-missing", 2, "hgx-b200:4", {"all_reduce_perf", "all_gather_perf"}},
         Case{"no-gpudirect", 1, "hgx-h100:4", {"all_reduce_perf", "alltoall_perf"}},

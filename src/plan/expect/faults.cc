@@ -35,6 +35,13 @@ void leave_out_ll128(Setting& run) {
     std::erase(run.protocols, Protocol::kLl128);
 }
 
+/// Leaves links a part of their rate, which is one of several planes of which the others are down.
+void slow_links(ClusterFabric& fabric, double part) {
+    const std::uint32_t working = fabric.planes - fabric.failed_planes;
+    fabric.planes = static_cast<std::uint32_t>(std::lround(fabric.planes / part));
+    fabric.failed_planes = fabric.planes - working;
+}
+
 void slow_pcie(Cluster& cluster, double part) {
     cluster.pcie.bytes_per_s *= part;
 }
@@ -99,7 +106,7 @@ Planted plant_slow_link(const Setting& run, Tool tool, double level) {
         return std::nullopt;
     }
     Setting planted = run;
-    planted.cluster.fabric.speed_factor *= level;
+    slow_links(planted.cluster.fabric, level);
     return planted;
 }
 std::string show_slow_link(const Setting&, double level) {
@@ -111,6 +118,24 @@ std::string show_slow_link(const Setting&, double level) {
 constexpr const char* kLookSlow[] = {
     "iblinkinfo (or ibstat's Rate on every node): look for a link at 2x or 1x, or at a lower speed",
     "ibqueryerrors: symbol errors and LinkDowned at that port; then reseat or replace its cable"};
+
+constexpr double kPlanesDown[] = {1, 2, 3, 4};
+Planted plant_plane_down(const Setting& run, Tool tool, double level) {
+    const ClusterFabric& fabric = run.cluster.fabric;
+    if (!crosses(run, tool) || fabric.failed_planes + level >= fabric.planes) {
+        return std::nullopt;
+    }
+    Setting planted = run;
+    planted.cluster.fabric.failed_planes += static_cast<std::uint32_t>(level);
+    return planted;
+}
+std::string show_plane_down(const Setting& run, double level) {
+    return fmt::format("{:.0f} of {} planes {} down", level, run.cluster.fabric.planes,
+                       level == 1 ? "is" : "are");
+}
+constexpr const char* kLookPlanes[] = {
+    "ibstat on every node: the ports of a NIC in all planes must be Active",
+    "the switches and the subnet manager of the plane that is missing"};
 
 // ---- PCIe and GPUs' memory ----
 
@@ -482,6 +507,7 @@ constexpr const char* kLookP2p[] = {
 // The first is named first, if several explain a curve as well as each other.
 constexpr Fault kFaults[] = {
     {"slow-link", kSlower, plant_slow_link, show_slow_link, kLookSlow},
+    {"plane-down", kPlanesDown, plant_plane_down, show_plane_down, kLookPlanes},
     {"rail-missing", kMissing, plant_missing_rail, show_missing_rail, kLookMissing,
      weigh_missing_rail},
     {"no-gpudirect", kOnce, plant_no_gdr, show_no_gdr, kLookGdr,
