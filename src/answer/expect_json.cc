@@ -53,10 +53,12 @@ Json facts_json(const std::vector<plan::Fact>& facts) {
 
 Json cause_json(const plan::LikelyFault& likely) {
     Json look = Json::array();
-    for (const char* const each : likely.fault->look_at) {
-        look.push_back(each);
+    for (const plan::PlantedFault& planted : likely.planted) {
+        for (const char* const each : planted.fault->look_at) {
+            look.push_back(each);
+        }
     }
-    return {{"name", likely.fault->name},
+    return {{"name", likely.name()},
             {"text", likely.text},
             {"explained", likely.explained},
             {"rows_within", likely.rows_within},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace softib::plan {
@@ -21,6 +23,14 @@ constexpr double kSpokenAgainst = 4;
 constexpr std::size_t kNamedMost = 5;
 /// A fault is not named if another explains this much more.
 constexpr double kMuchMore = 0.2;
+// Two faults are tried together if the best one alone leaves more than this. One of them is among
+// the best few of those that explain something alone. Since two explain more than one in any case,
+// they must explain nearly all, and leave little of what one leaves.
+constexpr double kLeavesMuch = 0.4;
+constexpr double kPairedLeast = 0.1;
+constexpr std::size_t kPairedMost = 4;
+constexpr double kPairExplainsLeast = 0.9;
+constexpr double kPairLeavesMost = 0.6;
 /// The furthest that a row counts, so that one outlier does not decide alone.
 constexpr double kFurthest = 20;
 
@@ -112,17 +122,29 @@ void add(Rest& rest, double far) {
     rest.within += std::abs(far) <= 1 ? 1U : 0U;
 }
 
-/// Returns the rest with a fault, or without one. The runs that cannot have it are as expected.
-Rest rest_of(const Setting& setting, const std::vector<JudgedTable>& tables, const Fault* fault,
-             double level) {
+/// Returns a run with all of these faults; std::nullopt if it cannot have one of them.
+std::optional<Setting> plant_all(Setting run, Tool tool, std::span<const PlantedFault> faults) {
+    for (const PlantedFault& each : faults) {
+        auto planted = each.fault->plant(run, tool, each.level);
+        if (!planted) {
+            return std::nullopt;
+        }
+        run = *std::move(planted);
+    }
+    return run;
+}
+
+/// Returns the rest with these faults. The runs that cannot have them are as expected.
+Rest rest_of(const Setting& setting, const std::vector<JudgedTable>& tables,
+             std::span<const PlantedFault> faults) {
     Rest rest;
     for (const JudgedTable& table : tables) {
         const Benchmark& benchmark = *table.run.table.benchmark;
         std::optional<Expectation> expectation;
-        if (fault != nullptr && !table.rows.empty()) {
+        if (!faults.empty() && !table.rows.empty()) {
             const auto planted =
-                fault->plant(in_run(setting, benchmark.tool, table.run.nodes, table.run.per_node),
-                             benchmark.tool, level);
+                plant_all(in_run(setting, benchmark.tool, table.run.nodes, table.run.per_node),
+                          benchmark.tool, faults);
             auto made = planted ? Expectation::make(*planted, benchmark, table.run.table.gpu_memory)
                                 : std::unexpected(std::string());
             if (made) {
@@ -141,25 +163,30 @@ Rest rest_of(const Setting& setting, const std::vector<JudgedTable>& tables, con
 
 /// Returns the run of the table that shows a fault best: the first that can have it.
 Setting shown_run(const Setting& setting, const std::vector<JudgedTable>& tables,
-                  const Fault& fault, double level) {
+                  const PlantedFault& planted) {
     for (const JudgedTable& table : tables) {
         const Tool tool = table.run.table.benchmark->tool;
         Setting run = in_run(setting, tool, table.run.nodes, table.run.per_node);
-        if (fault.plant(run, tool, level)) {
+        if (planted.fault->plant(run, tool, planted.level)) {
             return run;
         }
     }
     return setting;
 }
 
-void weigh(LikelyFault& likely, const Setting& run, const std::vector<Fact>& facts) {
-    if (likely.fault->weigh == nullptr) {
-        return;
-    }
-    for (const Fact& fact : facts) {
-        const int weight = likely.fault->weigh(fact, run);
-        if (weight != 0) {
-            (weight > 0 ? likely.speaks_for : likely.speaks_against).push_back(fact);
+/// Adds the words for faults, and the facts that speak for them or against them.
+void describe(const Setting& setting, const Diagnosis& diagnosis, LikelyFault& likely) {
+    for (const PlantedFault& each : likely.planted) {
+        const Setting run = shown_run(setting, diagnosis.tables, each);
+        likely.text += (likely.text.empty() ? "" : "; and ") + each.fault->show(run, each.level);
+        if (each.fault->weigh == nullptr) {
+            continue;
+        }
+        for (const Fact& fact : diagnosis.facts) {
+            const int weight = each.fault->weigh(fact, run);
+            if (weight != 0) {
+                (weight > 0 ? likely.speaks_for : likely.speaks_against).push_back(fact);
+            }
         }
     }
 }
@@ -171,72 +198,117 @@ double weighed(const LikelyFault& likely) {
     return rest * (likely.speaks_against.empty() ? 1 : kSpokenAgainst);
 }
 
-/// Returns a fault at the level that explains most; std::nullopt if it explains too little.
-std::optional<LikelyFault> best_level(const Setting& setting, const Diagnosis& diagnosis,
-                                      const Fault& fault, double squares_before) {
-    std::optional<LikelyFault> best;
-    for (const double level : fault.levels) {
-        const Rest rest = rest_of(setting, diagnosis.tables, &fault, level);
-        if (!rest.planted || (best && rest.left() >= best->left)) {
-            continue;
-        }
-        best = LikelyFault{.fault = &fault,
-                           .level = level,
+/// Plants faults, and takes them in place of `best` if they leave less.
+void try_faults(const Setting& setting, const Diagnosis& diagnosis,
+                std::vector<PlantedFault> planted, double squares_before,
+                std::optional<LikelyFault>& best) {
+    const Rest rest = rest_of(setting, diagnosis.tables, planted);
+    if (rest.planted && (!best || rest.left() < best->left)) {
+        best = LikelyFault{.planted = std::move(planted),
                            .explained = 1 - rest.squares / squares_before,
                            .left = rest.left(),
                            .rows_within = rest.within};
     }
-    if (!best || best->explained < kExplainsLeast) {
+}
+
+/// Returns the two faults that explain most together: one of those that explain most alone, and any
+/// other. Returns std::nullopt if they leave more than half of what one alone leaves.
+std::optional<LikelyFault> best_pair(const Setting& setting, const Diagnosis& diagnosis,
+                                     const std::vector<LikelyFault>& alone, double squares_before) {
+    std::optional<LikelyFault> best;
+    const std::size_t count = std::min(alone.size(), kPairedMost);
+    for (std::size_t i = 0; i < count; ++i) {
+        const PlantedFault& first = alone[i].planted[0];
+        for (const Fault& fault : faults()) {
+            for (const double level : fault.levels) {
+                if (&fault != first.fault) {
+                    try_faults(setting, diagnosis, {first, {&fault, level}}, squares_before, best);
+                }
+            }
+        }
+    }
+    const bool good = best && best->explained >= kPairExplainsLeast &&
+                      best->left <= kPairLeavesMost * alone[0].left;
+    if (!good) {
         return std::nullopt;
     }
-    const Setting run = shown_run(setting, diagnosis.tables, fault, best->level);
-    best->text = fault.show(run, best->level);
-    weigh(*best, run, diagnosis.facts);
+    describe(setting, diagnosis, *best);
     return best;
 }
 
-void find_faults(const Setting& setting, Diagnosis& diagnosis, const DiagnosisWatch& watch) {
-    const Rest before = rest_of(setting, diagnosis.tables, nullptr, 0);
-    if (before.squares <= 0) {
-        return;
-    }
-    std::size_t done = 0;
-    for (const Fault& fault : faults()) {
-        if (watch) {
-            watch(done++, faults().size(), fault.name);
-        }
-        if (auto likely = best_level(setting, diagnosis, fault, before.squares)) {
-            diagnosis.faults.push_back(*std::move(likely));
-        }
-    }
-    std::ranges::stable_sort(diagnosis.faults, {}, weighed);
-    // Faults that leave about the same rest keep the order of the table within their group.
-    auto& found = diagnosis.faults;
+/// Puts the likeliest first. Those that leave about the same rest keep the order of the table.
+void rank(std::vector<LikelyFault>& found) {
+    std::ranges::stable_sort(found, {}, weighed);
     for (std::size_t first = 0; first < found.size();) {
         std::size_t last = first + 1;
         while (last < found.size() && weighed(found[last]) <= weighed(found[first]) + kSameRest) {
             ++last;
         }
-        std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(first),
-                         found.begin() + static_cast<std::ptrdiff_t>(last),
-                         [](const LikelyFault& a, const LikelyFault& b) {
-                             return std::pair(a.speaks_for.empty(), a.fault) <
-                                    std::pair(b.speaks_for.empty(), b.fault);
-                         });
+        std::stable_sort(
+            found.begin() + static_cast<std::ptrdiff_t>(first),
+            found.begin() + static_cast<std::ptrdiff_t>(last),
+            [](const LikelyFault& a, const LikelyFault& b) {
+                return std::tuple(a.speaks_for.empty(), a.planted.size(), a.planted[0].fault) <
+                       std::tuple(b.speaks_for.empty(), b.planted.size(), b.planted[0].fault);
+            });
         for (std::size_t i = first + 1; i < last; ++i) {
             found[i].as_likely = true;
         }
         first = last;
     }
-    if (!found.empty()) {
-        std::erase_if(found, [least = found[0].explained - kMuchMore](const LikelyFault& each) {
-            return each.explained < least;
-        });
+    // A pair explains more than what is alone in any case.
+    double most = 0;
+    for (const LikelyFault& each : found) {
+        most = std::max(most, each.planted.size() == 1 ? each.explained : 0);
     }
+    std::erase_if(found,
+                  [most](const LikelyFault& each) { return each.explained < most - kMuchMore; });
     found.resize(std::min(found.size(), kNamedMost));
 }
 
+void find_faults(const Setting& setting, Diagnosis& diagnosis, const DiagnosisWatch& watch) {
+    const double before = rest_of(setting, diagnosis.tables, {}).squares;
+    if (before <= 0) {
+        return;
+    }
+    std::vector<LikelyFault> alone;
+    std::size_t done = 0;
+    for (const Fault& fault : faults()) {
+        if (watch) {
+            watch(done++, faults().size(), fault.name);
+        }
+        std::optional<LikelyFault> best;
+        for (const double level : fault.levels) {
+            try_faults(setting, diagnosis, {{&fault, level}}, before, best);
+        }
+        if (best && best->explained >= kPairedLeast) {
+            describe(setting, diagnosis, *best);
+            alone.push_back(*std::move(best));
+        }
+    }
+    std::ranges::stable_sort(alone, {}, &LikelyFault::left);
+    if (!alone.empty() && alone[0].left > kLeavesMuch) {
+        if (watch) {
+            watch(done, faults().size(), "two together");
+        }
+        if (auto pair = best_pair(setting, diagnosis, alone, before)) {
+            diagnosis.faults.push_back(*std::move(pair));
+        }
+    }
+    std::ranges::copy_if(alone, std::back_inserter(diagnosis.faults),
+                         [](const LikelyFault& each) { return each.explained >= kExplainsLeast; });
+    rank(diagnosis.faults);
+}
+
 }  // namespace
+
+std::string LikelyFault::name() const {
+    std::string names;
+    for (const PlantedFault& each : planted) {
+        names += (names.empty() ? "" : "+") + std::string(each.fault->name);
+    }
+    return names;
+}
 
 const char* to_string(Verdict verdict) {
     switch (verdict) {

@@ -10,6 +10,7 @@
 #include <expected>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,15 @@ struct JudgedTable {
     std::size_t off() const;  ///< Returns how many rows are off.
 };
 
-struct LikelyFault {
+/// A fault at one of its levels.
+struct PlantedFault {
     const Fault* fault = nullptr;
     double level = 0;
+};
+
+/// A fault that explains what was measured, or two that do so together.
+struct LikelyFault {
+    std::vector<PlantedFault> planted = {};
     std::string text = {};
     double explained = 0;         ///< Part of the difference that it explains, by squares.
     double left = 0;              ///< What is left, in times of the interval's half width.
@@ -59,6 +66,8 @@ struct LikelyFault {
     bool as_likely = false;       ///< Whether this log cannot tell it from the one before it.
     std::vector<Fact> speaks_for = {};
     std::vector<Fact> speaks_against = {};
+
+    std::string name() const;  ///< "ring", or "ring+protocol".
 };
 
 struct Diagnosis {

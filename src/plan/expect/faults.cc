@@ -112,6 +112,24 @@ constexpr const char* kLookSlow[] = {
     "iblinkinfo (or ibstat's Rate on every node): look for a link at 2x or 1x, or at a lower speed",
     "ibqueryerrors: symbol errors and LinkDowned at that port; then reseat or replace its cable"};
 
+constexpr double kPlanesDown[] = {1, 2, 3, 4};
+Planted plant_plane_down(const Setting& run, Tool tool, double level) {
+    const ClusterFabric& fabric = run.cluster.fabric;
+    if (!crosses(run, tool) || fabric.failed_planes + level >= fabric.planes) {
+        return std::nullopt;
+    }
+    Setting planted = run;
+    planted.cluster.fabric.failed_planes += static_cast<std::uint32_t>(level);
+    return planted;
+}
+std::string show_plane_down(const Setting& run, double level) {
+    return fmt::format("{:.0f} of {} planes {} down", level, run.cluster.fabric.planes,
+                       level == 1 ? "is" : "are");
+}
+constexpr const char* kLookPlanes[] = {
+    "ibstat on every node: the ports of a NIC in all planes must be Active",
+    "the switches and the subnet manager of the plane that is missing"};
+
 // ---- PCIe and GPUs' memory ----
 
 constexpr double kPcieParts[] = {0.5, 0.25, 0.125};
@@ -482,6 +500,7 @@ constexpr const char* kLookP2p[] = {
 // The first is named first, if several explain a curve as well as each other.
 constexpr Fault kFaults[] = {
     {"slow-link", kSlower, plant_slow_link, show_slow_link, kLookSlow},
+    {"plane-down", kPlanesDown, plant_plane_down, show_plane_down, kLookPlanes},
     {"rail-missing", kMissing, plant_missing_rail, show_missing_rail, kLookMissing,
      weigh_missing_rail},
     {"no-gpudirect", kOnce, plant_no_gdr, show_no_gdr, kLookGdr,

@@ -144,8 +144,10 @@ void print_causes(const plan::Diagnosis& diagnosis) {
             likely.as_likely ? "; this log cannot tell it from the one before" : "");
         print_facts("the log says so", likely.speaks_for);
         print_facts("the log speaks against it", likely.speaks_against);
-        for (const char* const each : likely.fault->look_at) {
-            fmt::print("   - {}\n", each);
+        for (const plan::PlantedFault& planted : likely.planted) {
+            for (const char* const each : planted.fault->look_at) {
+                fmt::print("   - {}\n", each);
+            }
         }
     }
 }
