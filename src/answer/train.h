@@ -8,6 +8,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ struct StepReport {
     plan::Step step = {};
     /// If the user has said no mapping: the quickest, of which `mapping` is the first.
     plan::SearchResult chosen = {};
-    plan::StepInterval interval = {};     ///< In which 4 of 5 steps of its kind lie.
-    double tokens = 0;                    ///< Tokens to train on; 0: the user did not say.
-    std::string network = {};             ///< How exchanges were timed: "flow".
-    std::vector<std::string> notes = {};  ///< What the answer stands on (plan/train/basis.h).
+    plan::StepInterval interval = {};           ///< In which 4 of 5 steps of its kind lie.
+    double tokens = 0;                          ///< Tokens to train on; 0: the user did not say.
+    std::string network = {};                   ///< How exchanges were timed: "flow".
+    std::optional<plan::FabricLoad> load = {};  ///< How busy the step keeps the fabric, if known.
+    std::vector<std::string> notes = {};        ///< What the answer stands on (plan/train/basis.h).
 };
 
 /// The step of a job, and the network that timed its exchanges.
