@@ -95,6 +95,11 @@ def compare(what, cluster, **options):
     return _answer("compare", {"what": what, "cluster": str(cluster), **options})
 
 
+def serve(model, cluster, **options):
+    """Returns the times to tokens of a service by pools of prefill and decode nodes."""
+    return _answer("serve", {"model": str(model), "cluster": str(cluster), **options})
+
+
 def train(model, cluster, **options):
     """Returns a training step: time, MFU, memory, and which part waits for which."""
     return _answer("train", {"model": str(model), "cluster": str(cluster), **options})

@@ -11,6 +11,7 @@
 #include "answer/collective.h"
 #include "answer/comparison.h"
 #include "answer/plan_keys.h"
+#include "answer/serve.h"
 #include "answer/train.h"
 #include "core/base/nearest.h"
 #include "spec/train/question.h"
@@ -89,6 +90,10 @@ std::expected<plan::Comparison, Refusal> comparison(const CompareQuestion& quest
     return compare(question);
 }
 
+std::expected<plan::ServeAnswer, Refusal> service(const ServeQuestion& question) {
+    return serve(question);
+}
+
 struct Kind {
     std::string_view name;
     Answer (*answer)(const QuestionText&);
@@ -99,7 +104,8 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"presets", answer_list<presets_json>},
                            {"show", answer_keys<ClusterQuestion, show>},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
-                           {"compare", answer_keys<CompareQuestion, comparison>}};
+                           {"compare", answer_keys<CompareQuestion, comparison>},
+                           {"serve", answer_keys<ServeQuestion, service>}};
 
 }  // namespace
 

@@ -3,7 +3,8 @@
 
 // Questions to the planner as a text in TOML, whose key `ask` says what is asked:
 //
-//   ask = "train"              # or "search", "models", "presets", "show", "collective", "compare"
+//   ask = "train"              # or "search", "models", "presets", "show", "collective", "compare",
+//                            # "serve"
 //   model = "gpt3-175b"        # keys of spec/train/question.h, or of plan_keys.cc
 //   cluster = "superpod-h100"
 

@@ -22,5 +22,7 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
                CollectiveQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CompareQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ServeQuestion& question);
 
 }  // namespace softib::answer

@@ -78,7 +78,8 @@ ALLOWED = {
                       "spec"],
     "spec/train": ["core/base", "plan", "spec/cluster", "spec/model", "spec/scenario", "spec"],
     # Answers of the planner, computed and as JSON.
-    "answer": ["core/base", "core/topo", "parallel", "plan", "spec/cluster", "spec/train"],
+    "answer": ["core/base", "core/topo", "parallel", "plan", "spec/cluster", "spec/model",
+               "spec/train"],
     "spec": ["core/base", "core/wire/packet", "core/topo", "core/hca", "core/routing", "core/sm"],
     # Runs of the simulator, for commands and libraries.
     "run": ["core/topo", "net", "net/sim", "net/sharp", "parallel", "plan", "spec/scenario",

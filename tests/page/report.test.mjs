@@ -17,6 +17,8 @@ const REPORTS = {
            "--network", "analytic"],
   collective: ["collective", "--cluster", "superpod-h100:2", "--sizes", "1M:1G",
                "--algorithms", "ring,tree,sharp"],
+  serve: ["serve", "--model", "llama3.1-70b", "--cluster", "hgx-h200:8", "--prefill", "6",
+          "--decode", "1", "--rate", "20", "--reuse", "0.6", "--requests", "300"],
   compare: ["compare", "topology", "--cluster", "hgx-h200:8", "--size", "16MB"],
 };
 const BYTES_MOST = 300_000;

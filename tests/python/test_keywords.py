@@ -33,6 +33,7 @@ OWN = {
     "plan.show": {"cluster": True, "options": True},
     "plan.collective": {"cluster": True, "op": True, "options": True},
     "plan.compare": {"what": True, "cluster": True, "options": True},
+    "plan.serve": {"model": True, "cluster": True, "options": True},
     "plan.train": {"model": True, "cluster": True, "options": True},
     "plan.search": {"model": True, "cluster": True, "options": True},
     "Simulation.step": {"us": True, "events": True},
@@ -98,6 +99,7 @@ class Keywords(unittest.TestCase):
         calls = {"show": lambda **keys: plan.show("hgx-h200:2", **keys),
                  "collective": lambda **keys: plan.collective("hgx-h200:2", **keys),
                  "compare": lambda **keys: plan.compare("topology", "hgx-h200:2", **keys),
+                 "serve": lambda **keys: plan.serve("llama3.1-8b", "hgx-h200:2", **keys),
                  "train": lambda **keys: plan.train("llama3.1-8b", "hgx-h200:2", **keys),
                  "search": lambda **keys: plan.search("llama3.1-8b", "hgx-h200:2", **keys)}
         at = json.loads(self.softib.command("help", "--json"))

@@ -185,6 +185,40 @@ std::string line_plot(const std::vector<Series>& series, const std::string& unit
     return "<ul class=\"legend\">" + legend + "</ul>\n" + plot_box(unit + " by size", lines, texts);
 }
 
+std::string share_plot(const std::vector<Series>& series, const std::string& y_name,
+                       const std::string& x_name, std::string (*text)(double)) {
+    constexpr double kSeen = 0.995;  // The very slowest would press all others together.
+    double most = 0;
+    for (const Series& each : series) {
+        for (const auto& [value, share] : each.points) {
+            most = share <= 100 * kSeen ? std::max(most, value) : most;
+        }
+    }
+    std::string lines;
+    std::string texts =
+        fmt::format("<span class=\"yname\">{}</span><span class=\"xname\">{}</span>",
+                    escaped(y_name), escaped(x_name));
+    constexpr int kSteps = 5;
+    for (int i = 0; i <= kSteps; ++i) {
+        const double part = static_cast<double>(i) / kSteps;
+        lines += i > 0 ? grid_line(part) : "";
+        texts += y_mark(part, fmt::format("{:.0f}", 100 * part)) + x_mark(part, text(part * most));
+    }
+    std::string legend;
+    for (std::size_t i = 0; i < series.size(); ++i) {
+        std::vector<std::pair<double, double>> points{{0, 0}};
+        for (const auto& [value, share] : series[i].points) {
+            if (value <= most) {
+                points.emplace_back(value / most, share / 100);
+            }
+        }
+        lines += path_of(points, fmt::format("s{}", i % kColours).c_str());
+        legend += fmt::format("<li><i class=\"swatch b{}\"></i>{}</li>\n", i % kColours,
+                              escaped(series[i].name));
+    }
+    return "<ul class=\"legend\">" + legend + "</ul>\n" + plot_box(y_name, lines, texts);
+}
+
 std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
                      const std::string& unit) {
     double most = 0;
@@ -202,7 +236,7 @@ std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
 
 std::string stacked_bar(const std::vector<Part>& parts, const Whole& whole) {
     constexpr double kLabelled = 0.075;  ///< The least part with room for its share.
-    const double most = std::max(whole.value, whole.high);
+    const double most = std::max({whole.value, whole.high, whole.scale});
     std::string bar;
     std::string names;
     double sum = 0;

@@ -19,6 +19,9 @@ struct Series {
 
 /// Returns a plot with a line for each series; both axes are logarithmic.
 std::string line_plot(const std::vector<Series>& series, const std::string& unit);
+/// Returns a plot of shares, in percent, by a value from 0 on; points are in ascending order.
+std::string share_plot(const std::vector<Series>& series, const std::string& y_name,
+                       const std::string& x_name, std::string (*text)(double));
 /// Returns a plot with a bar for each name.
 std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
                      const std::string& unit);
@@ -35,6 +38,7 @@ struct Whole {
     double value = 0;          ///< The sum of the parts, or what they are parts of.
     double low = 0, high = 0;  ///< An interval of the sum, drawn below the bar; 0: none.
     std::string text = {};     ///< Words for the interval.
+    double scale = 0;          ///< What the whole width stands for; 0: the largest of the above.
 };
 /// Returns a bar divided into its parts, and a list of their names and values.
 std::string stacked_bar(const std::vector<Part>& parts, const Whole& whole);

@@ -40,6 +40,13 @@ struct PlanCompareOptions {
 };
 int cmd_plan_compare(const PlanCompareOptions& options);
 
+struct PlanServeOptions {
+    answer::ServeQuestion question;
+    bool json = false;
+    std::string html;
+};
+int cmd_plan_serve(const PlanServeOptions& options);
+
 struct PlanValidateOptions {
     bool markdown = false;
     bool errors = false;
@@ -52,6 +59,7 @@ struct PlanOptions {
     PlanClusterOptions show;
     PlanCollectiveOptions collective;
     PlanCompareOptions compare;
+    PlanServeOptions serve;
     PlanValidateOptions validate;
 };
 
