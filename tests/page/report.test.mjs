@@ -13,6 +13,8 @@ const folder = mkdtempSync(path.join(tmpdir(), "softib-report-"));
 const REPORTS = {
   train: ["train", "--model", "gpt3-175b", "--cluster", "superpod-h100:8", "--gpus", "1024",
           "--tp", "8", "--pp", "8", "--batch", "512"],
+  long: ["train", "--model", "gpt3-175b", "--cluster", "superpod-h100:8", "--gpus", "1024",
+         "--tp", "8", "--pp", "8", "--interleave", "12", "--batch", "4096"],
   search: ["search", "--model", "llama3.1-70b", "--cluster", "superpod-h100", "--top", "30",
            "--network", "analytic"],
   collective: ["collective", "--cluster", "superpod-h100:2", "--sizes", "1M:1G",
@@ -140,6 +142,15 @@ test("the lanes of a timeline have the passes of the schedule", async () => {
   const box = await page.locator(".lane svg").nth(7).boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + 5);
   assert.match(await page.textContent(".reading"), /^stage 7, at .*: (for|back)ward pass \d+, /);
+});
+
+test("a step of too many passes to draw one by one is drawn as far as one sees", async () => {
+  const page = await open("long");
+  const [lanes, drawn] = await page.$$eval(".lane", (rows) => [rows.length, rows.map((row) =>
+    [...row.querySelectorAll("path")].reduce((sum, path) =>
+      sum + path.getAttribute("d").match(/h/g).length, 0)).reduce((a, b) => a + b)]);
+  assert.equal(lanes, 8);
+  assert.ok(drawn > 1000 && drawn < 30000, `${drawn} strokes`);
 });
 
 test("a point names its mapping when it is pointed at, and to who goes there by keys", async () => {

@@ -102,6 +102,29 @@ TEST(Serving, TransfersToOneDecodeNodeShareItsNic) {
     }
 }
 
+TEST(Serving, TransfersThatShareCablesBetweenSwitchesQueueThere) {
+    // Four NICs of one leaf send to four of another, with one cable up from each leaf.
+    Cluster cluster = *find_preset("hgx-h200");
+    cluster.fabric.spec = {.shape = topo::Shape::kFatTree,
+                           .hosts = 8,
+                           .radix = 8,
+                           .levels = 2,
+                           .oversubscription = {4, 1}};
+    auto tree = make_network(cluster, net::ModelKind::kFlow, {});
+    ASSERT_TRUE(tree) << tree.error();
+    ServeSetup setup = quick_decode(1, 4, 1e6);
+    setup.prefill = {{{0}}, {{1}}, {{2}}, {{3}}};
+    setup.decode = {{{4}}, {{5}}, {{6}}, {{7}}};
+    setup.prefill_s = [](double, double) { return 1e-9; };
+    setup.kv_bytes = 1e5;
+    const double alone = setup.kv_bytes * 1000 / cluster.nic_bytes_per_s();
+    const auto run =
+        serve(setup, **tree, [alone](std::uint32_t, std::uint32_t, double) { return alone; });
+    ASSERT_TRUE(run) << run.error();
+    EXPECT_GT(mean(*run, &Served::crowded), 2 * alone);
+    EXPECT_GT(mean(*run, &Served::crowded_within), 0.95 * mean(*run, &Served::crowded));
+}
+
 TEST(Serving, TheBytesThatAreSentAreThoseOfTheKvCaches) {
     ServeSetup setup = quick_decode(4, 500, 100);
     setup.prompt = {.kind = Lengths::Kind::kExponential, .mean = 2000};

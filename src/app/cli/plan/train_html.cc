@@ -63,7 +63,42 @@ KindIndex kind_of(plan::SideWork work) {
     return kOptimizer;
 }
 
-/// Returns what each stage does. Where there are too many events to draw, those that touch are one.
+/// Returns a lane of at most `pieces` spans of the same length in a row: each is what the stage
+/// does in its middle.
+Lane sampled(const Lane& lane, std::size_t pieces) {
+    Lane out;
+    const double wide = kUnits / static_cast<double>(pieces);
+    for (const bool below : {false, true}) {
+        std::vector<std::size_t> doing(pieces, kKinds.size());
+        for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+            if (kKinds[kind].below != below) {
+                continue;
+            }
+            for (const Span& span : lane[kind]) {
+                const double first = std::ceil(static_cast<double>(span.start) / wide - 0.5);
+                for (auto i = static_cast<std::size_t>(std::max(0.0, first));
+                     i < pieces &&
+                     (static_cast<double>(i) + 0.5) * wide < static_cast<double>(span.end);
+                     ++i) {
+                    doing[i] = kind;
+                }
+            }
+        }
+        for (std::size_t first = 0, last = 0; first < pieces; first = last) {
+            while (last < pieces && doing[last] == doing[first]) {
+                ++last;
+            }
+            if (doing[first] < kKinds.size()) {
+                out[doing[first]].push_back(
+                    {static_cast<std::uint64_t>(static_cast<double>(first) * wide),
+                     static_cast<std::uint64_t>(static_cast<double>(last) * wide)});
+            }
+        }
+    }
+    return out;
+}
+
+/// Returns what each stage does. Where there are too many events to draw, lanes are sampled.
 std::vector<Lane> lanes_of(const plan::Step& step) {
     std::vector<Lane> lanes(step.played.ends.size());
     const bool many = step.played.events.size() > kEvents;
@@ -75,12 +110,8 @@ std::vector<Lane> lanes_of(const plan::Step& step) {
     };
     const auto add = [&](std::uint32_t stage, std::size_t kind, plan::TimePs start,
                          plan::TimePs end, std::string name) {
-        std::vector<Span>& spans = lanes[stage][kind];
-        const std::uint64_t from = unit(start);
-        if (many && !spans.empty() && from <= spans.back().end + 1) {
-            spans.back().end = std::max(spans.back().end, unit(end));
-        } else if (unit(end) > from) {
-            spans.push_back({from, unit(end), many ? "" : std::move(name)});
+        if (unit(end) > unit(start)) {
+            lanes[stage][kind].push_back({unit(start), unit(end), std::move(name)});
         }
     };
     for (const plan::PassEvent& event : step.played.events) {
@@ -95,10 +126,12 @@ std::vector<Lane> lanes_of(const plan::Step& step) {
     for (const plan::SideEvent& event : step.side) {
         add(event.stage, kind_of(event.work), event.start, event.end, "");
     }
+    const std::size_t pieces = std::clamp<std::size_t>(kEvents / 2 / lanes.size(), 800, 3000);
     for (Lane& lane : lanes) {
         for (std::vector<Span>& spans : lane) {
             std::ranges::sort(spans, {}, &Span::start);
         }
+        lane = many ? sampled(lane, pieces) : std::move(lane);
     }
     return lanes;
 }
