@@ -69,6 +69,7 @@ constexpr Key<ServeQuestion> kServeKeys[] = {
     {.name = "answer", .field = &ServeQuestion::answer},
     {.name = "reuse", .field = &ServeQuestion::reuse},
     {.name = "decode_reuse", .field = &ServeQuestion::decode_reuse},
+    {.name = "stream", .field = &ServeQuestion::stream},
     {.name = "precision", .field = &ServeQuestion::precision},
     {.name = "kv_precision", .field = &ServeQuestion::kv_precision, .choices = kKvPrecisions},
     {.name = "batch", .field = &ServeQuestion::batch, .most = kBatchMost},

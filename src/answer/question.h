@@ -57,6 +57,7 @@ struct ServeQuestion {
     std::string answer = "256";
     std::string reuse = "0";         ///< Part of a prompt that the prefill pool has computed.
     std::string decode_reuse = "0";  ///< Part that the decode pool has, and is not sent.
+    bool stream = false;             ///< Whether KV caches travel while the prompt is computed.
     std::string precision = "bf16";
     std::string kv_precision = "bf16";
     std::uint32_t batch = 256;

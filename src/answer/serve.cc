@@ -142,6 +142,7 @@ std::expected<plan::ServeAnswer, Refusal> serve(const ServeQuestion& question, c
     request.decode_nodes = question.decode;
     request.prefill.tp = question.prefill_tp != 0 ? question.prefill_tp : gpus;
     request.decode.tp = question.decode_tp != 0 ? question.decode_tp : gpus;
+    request.stream = question.stream;
     request.batch_most = question.batch;
     request.rails = question.rails;
     request.requests = question.requests;
@@ -174,6 +175,7 @@ std::string to_json(const plan::ServeAnswer& answer) {
                       {"prefill_tp", request.prefill.tp},
                       {"decode_tp", request.decode.tp},
                       {"requests_per_s", request.requests_per_s},
+                      {"stream", request.stream},
                       {"requests", request.requests},
                       {"runs", request.seeds},
                       {"kv_bytes_per_token", answer.kv_bytes},

@@ -59,6 +59,7 @@ SERVE_VALUES = {
     "--model": ["llama3.1-70b"], "--cluster": ["hgx-b200:4"], "--prefill": ["3"],
     "--decode": ["2"], "--prefill-tp": ["1"], "--decode-tp": ["2"], "--rate": ["20"],
     "--prompt": ["2000"], "--answer": ["exp:100"], "--reuse": ["25%"], "--decode-reuse": ["0.2"],
+    "--stream": None,
     "--precision": ["fp8"], "--kv-precision": ["fp8"], "--rails": ["4"],
     "--batch": ["2", "5", "7", "9"],
     "--requests": ["50"], "--seed": ["9"], "--seeds": ["1"], "--network": ["packet"],

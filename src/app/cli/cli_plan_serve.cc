@@ -51,6 +51,8 @@ void add_load(CLI::App& app, answer::ServeQuestion& question) {
     app.add_option("--decode-reuse", question.decode_reuse,
                    "part whose KV cache the decode pool has, so that it is not sent (default: 0)")
         ->type_name("PART");
+    app.add_flag("--stream", question.stream,
+                 "KV caches travel layer by layer while the prompt is computed (default: after)");
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ class Timeline {
     const found = row && row.events.find((each) => each.below === low && each.start <= at &&
                                                    at < each.start + each.wide);
     this.reading.textContent = !row ? ""
-      : `${row.name}, at ${this.text(at)}: ${found ? `${found.what} ${found.name}, ` +
+      : `${row.name}, at ${this.text(at)}: ${found ? `${`${found.what} ${found.name}`.trim()}, ` +
         timeText(found.wide / this.units * this.seconds) : low ? "nothing is sent" : "waits"}`;
   }
 }

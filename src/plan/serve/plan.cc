@@ -21,9 +21,10 @@ namespace softib::plan {
 
 namespace {
 
-constexpr double kWarm = 0.1;   ///< Part of the requests that come before the service is steady.
-constexpr double kTail = 0.99;  ///< Where the slowest begin.
-constexpr double kFull = 0.97;  ///< A pool with more work than this part has no steady state.
+constexpr double kWarm = 0.1;  ///< Part of the requests that come before the service is steady.
+constexpr std::uint32_t kParts = 8;  ///< Parts in which a KV cache streams, of some layers each.
+constexpr double kTail = 0.99;       ///< Where the slowest begin.
+constexpr double kFull = 0.97;       ///< A pool with more work than this part has no steady state.
 
 /// Returns the instances of a pool on `nodes` nodes from `first` on, each with its share of the
 /// first `rails` NICs of its node.
@@ -215,6 +216,7 @@ ServeSetup Row::setup_of(std::uint32_t rails) const {
             .batch_most = request_.batch_most,
             .kv_tokens_most = decode_.kv_tokens_most(),
             .kv_bytes = kv_bytes_,
+            .parts = request_.stream ? kParts : 1,
             .speed_factor = cluster.fabric.speed_factor,
             .prefill_s = [this](double tokens,
                                 double known) { return prefill_.prefill(tokens, known); },
@@ -299,8 +301,13 @@ std::expected<ServeRow, std::string> Row::play(std::uint32_t rails, ServeAnswer&
 std::vector<std::string> notes_of(const ServeRequest& request) {
     const char* const network = request.network == net::ModelKind::kFlow ? "flow" : "packet";
     return {
-        "time to the first token: from a request's arrival until a decode instance has computed "
-        "its first token; its transfer begins when its prefill has ended and there is room",
+        std::string("time to the first token: from a request's arrival until a decode instance has "
+                    "computed its first token; ") +
+            (request.stream
+                 ? fmt::format("a KV cache travels in {} parts while its prompt is computed, which "
+                               "begins when a decode instance has room",
+                               kParts)
+                 : "a transfer begins when the prefill has ended and a decode instance has room"),
         "prefill and decode by the kernels and rates of training steps (forward pass, weights and "
         "KV caches read once for a token, tensor parallelism by NCCL's latencies, which kernels of "
         "engines undercut); no published measurement of serving validates them",

@@ -30,6 +30,7 @@ struct ServeRequest {
     double reuse = 0;
     double decode_reuse = 0;
     std::uint32_t requests = 2000;
+    bool stream = false;  ///< Whether KV caches travel while the prompt is computed.
     std::uint32_t batch_most = 256;
     std::uint32_t rails = 0;  ///< Rails of a node; 0: 1, 2, 4 ... all.
     std::uint64_t seed = 1;

@@ -17,7 +17,7 @@ using net::TimePs;
 constexpr double kPs = 1e12;
 constexpr std::uint32_t kEventsAtOnce = 1;  ///< A delivery makes events, which come first.
 
-enum class Happens : std::uint8_t { kArrival, kPrefilled, kStep };
+enum class Happens : std::uint8_t { kArrival, kPart, kPrefilled, kStep };
 
 struct Event {
     TimePs at = 0;
@@ -46,9 +46,8 @@ struct Transfer {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     std::uint32_t messages = 0;  ///< Messages that have not been delivered.
-    TimePs began = 0;
-    TimePs looked = 0;  ///< Until when the shares of its ends are added up.
-    double in = 0;      ///< Time lost where more transfers share its receiver than its sender.
+    TimePs looked = 0;           ///< Until when the shares of its ends are added up.
+    double in = 0;  ///< Time lost where more transfers share its receiver than its sender.
     double out = 0;
     std::uint32_t most = 0;
 };
@@ -65,6 +64,8 @@ class Service : public net::MessageListener {
           generated_(setup.requests),
           first_at_(setup.requests),
           place_(setup.requests),
+          goes_to_(setup.requests),
+          parts_(setup.requests),
           ready_(setup.requests) {
         for (std::uint32_t i = 0; i < setup.prefill.size(); ++i) {
             free_.push_back(i);
@@ -148,11 +149,18 @@ class Service : public net::MessageListener {
                 waiting_.push_back(event.which);
                 start_prefills();
                 break;
+            case Happens::kPart:
+                send_part(event.which);
+                break;
             case Happens::kPrefilled:
                 free_.push_back(place_[event.which]);
                 ready_[event.which] = now_;
-                prefilled_.push_back(event.which);
-                start_transfers();
+                if (setup_.parts > 1) {
+                    send_part(event.which);
+                } else {
+                    prefilled_.push_back(event.which);
+                    start_transfers();
+                }
                 start_prefills();
                 break;
             case Happens::kStep:
@@ -164,16 +172,32 @@ class Service : public net::MessageListener {
     void start_prefills() {
         while (!waiting_.empty() && !free_.empty()) {
             const std::uint32_t i = waiting_.front();
-            waiting_.pop_front();
             Served& request = run_.requests[i];
+            if (setup_.parts > 1) {
+                const auto to = find_decoder(request);
+                if (!to) {
+                    return;
+                }
+                keep_room(i, *to);
+            }
+            waiting_.pop_front();
             place_[i] = free_.front();
             free_.pop_front();
             request.waited = seconds(now_ - ps(request.arrived));
             const double known = std::floor(setup_.reuse * request.prompt);
             request.prefill = setup_.prefill_s(request.prompt - known, known);
             run_.prefill_busy += request.prefill;
+            for (std::uint32_t part = 1; part < setup_.parts; ++part) {
+                add(now_ + ps(request.prefill * part / setup_.parts), Happens::kPart, i);
+            }
             add(now_ + ps(request.prefill), Happens::kPrefilled, i);
         }
+    }
+
+    void keep_room(std::uint32_t i, std::uint32_t to) {
+        const Served& request = run_.requests[i];
+        decoders_[to].tokens += static_cast<double>(request.prompt) + request.answer;
+        goes_to_[i] = to;
     }
 
     /// Returns the decode instance with most room, if it has room for a request.
@@ -196,44 +220,49 @@ class Service : public net::MessageListener {
             }
             prefilled_.pop_front();
             request.room = seconds(now_ - ready_[i]);
-            decoders_[*to].tokens += static_cast<double>(request.prompt) + request.answer;
-            send(i, place_[i], *to);
+            keep_room(i, *to);
+            send_part(i);
         }
     }
 
-    /// Sends a KV cache, the same part by each NIC.
-    void send(std::uint32_t i, std::uint32_t from, std::uint32_t to) {
+    /// Sends the next part of a KV cache, the same number of bytes by each NIC.
+    void send_part(std::uint32_t i) {
         Served& request = run_.requests[i];
+        const std::uint32_t from = place_[i];
+        const std::uint32_t to = goes_to_[i];
         const double tokens = request.prompt - std::floor(setup_.decode_reuse * request.prompt);
-        request.bytes = tokens * setup_.kv_bytes;
-        run_.sent_bytes += request.bytes;
-        place_[i] = to;
+        const double bytes = tokens * setup_.kv_bytes / setup_.parts;
+        request.bytes += bytes;
+        run_.sent_bytes += bytes;
         const std::vector<std::uint32_t>& out = setup_.prefill[from].ends;
         const std::vector<std::uint32_t>& in = setup_.decode[to].ends;
-        const std::size_t parts = std::max(out.size(), in.size());
-        const auto each = static_cast<std::uint64_t>(
-            std::ceil(request.bytes / static_cast<double>(parts) / setup_.speed_factor));
+        const auto nics = static_cast<std::uint32_t>(std::max(out.size(), in.size()));
+        const auto each = static_cast<std::uint64_t>(std::ceil(bytes / nics / setup_.speed_factor));
         if (each == 0) {
-            decoders_[to].come.push_back(i);
-            ready_[i] = now_;
-            start_step(to);
+            if (++parts_[i] == setup_.parts) {
+                decoders_[to].come.push_back(i);
+                ready_[i] = now_;
+                start_step(to);
+            }
             return;
         }
         look(now_);
-        ++sending_[from];
-        ++decoders_[to].receiving;
-        transfers_[i] = {.request = i,
-                         .from = from,
-                         .to = to,
-                         .messages = static_cast<std::uint32_t>(parts),
-                         .began = now_,
-                         .looked = now_};
-        for (auto& [tag, each_one] : transfers_) {
-            each_one.most = std::max(each_one.most, decoders_[each_one.to].receiving);
+        const auto [found, added] =
+            transfers_.try_emplace(i, Transfer{.request = i,
+                                               .from = from,
+                                               .to = to,
+                                               .messages = nics * setup_.parts,
+                                               .looked = now_});
+        if (added) {
+            ++sending_[from];
+            ++decoders_[to].receiving;
+            for (auto& [tag, transfer] : transfers_) {
+                transfer.most = std::max(transfer.most, decoders_[transfer.to].receiving);
+            }
         }
-        for (std::size_t part = 0; part < parts; ++part) {
-            network_.send({.from = out[part % out.size()],
-                           .to = in[part % in.size()],
+        for (std::uint32_t nic = 0; nic < nics; ++nic) {
+            network_.send({.from = out[nic % out.size()],
+                           .to = in[nic % in.size()],
                            .bytes = each,
                            .tag = i,
                            .connection = i},
@@ -259,8 +288,11 @@ class Service : public net::MessageListener {
         --sending_[transfer.from];
         --decoders_[transfer.to].receiving;
         Served& request = run_.requests[transfer.request];
-        const double took = seconds(at - transfer.began);
-        request.alone = std::min(took, alone_s_(transfer.from, transfer.to, request.bytes));
+        // What goes on while the prompt is computed costs no time.
+        const TimePs sent = ready_[transfer.request] + ps(request.room);
+        const double took = seconds(at - std::min(at, sent));
+        request.alone =
+            std::min(took, alone_s_(transfer.from, transfer.to, request.bytes / setup_.parts));
         request.crowded = took - request.alone;
         request.most_senders = transfer.most;
         const double ends = transfer.in + transfer.out;
@@ -319,6 +351,7 @@ class Service : public net::MessageListener {
             return true;
         });
         start_transfers();
+        start_prefills();
         start_step(which);
     }
 
@@ -341,7 +374,9 @@ class Service : public net::MessageListener {
     std::map<std::uint64_t, Transfer> transfers_ = {};
     std::vector<std::uint32_t> generated_;  ///< Tokens of each request's answer so far.
     std::vector<TimePs> first_at_;          ///< When each first token was there.
-    std::vector<std::uint32_t> place_;      ///< Instance at which each request is.
+    std::vector<std::uint32_t> place_;      ///< Prefill instance of each request.
+    std::vector<std::uint32_t> goes_to_;    ///< Decode instance of each request.
+    std::vector<std::uint32_t> parts_;      ///< Parts of each KV cache that have no bytes.
     std::vector<TimePs> ready_;             ///< When each could go on to the next instance.
 };
 

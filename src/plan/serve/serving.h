@@ -36,7 +36,11 @@ struct ServeSetup {
     std::uint32_t batch_most = 256;  ///< Sequences that a decode instance computes at once.
     double kv_tokens_most = 1e12;    ///< Tokens whose KV caches a decode instance holds.
     double kv_bytes = 0;             ///< Bytes of a token's KV cache.
-    double speed_factor = 1;         ///< Links are this many times as fast as in the model.
+    /// Parts of a KV cache, of which each is sent when its layers are computed; 1: all of it is
+    /// sent when the prefill has ended. With more, a prefill begins when a decode instance has
+    /// room.
+    std::uint32_t parts = 1;
+    double speed_factor = 1;  ///< Links are this many times as fast as in the model.
     /// Seconds of the prefill of this many new tokens behind this many that are known.
     std::function<double(double tokens, double known)> prefill_s = {};
     /// Seconds of a token for each sequence of a batch whose contexts have this many tokens.

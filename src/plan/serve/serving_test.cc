@@ -174,6 +174,27 @@ TEST(Serving, EveryRequestHasItsTimesInOrder) {
     EXPECT_LE(run->decode_batch, 3);
 }
 
+TEST(Serving, PartsThatTravelWhileAPromptIsComputedCostNoTime) {
+    ServeSetup setup = quick_decode(16, 300, 20);
+    setup.prefill_s = [](double, double) { return 0.2; };
+    setup.kv_bytes = 1e6;
+    const auto whole = serve(setup, *network(), no_time);
+    setup.parts = 8;
+    const auto parts = serve(setup, *network(), no_time);
+    ASSERT_TRUE(whole && parts);
+    EXPECT_NEAR(parts->sent_bytes, whole->sent_bytes, 1);
+    // An eighth is left when the prefill has ended, and others are seldom in its way.
+    const double ratio = mean(*parts, &Served::crowded) / mean(*whole, &Served::crowded);
+    EXPECT_GT(ratio, 1.0 / 8);
+    EXPECT_LT(ratio, 1.0 / 3);
+    // Nothing begins without room, which a prefill waits for then.
+    setup.kv_tokens_most = 1500;
+    const auto tight = serve(setup, *network(), no_time);
+    ASSERT_TRUE(tight);
+    EXPECT_EQ(mean(*tight, &Served::room), 0);
+    EXPECT_GT(mean(*tight, &Served::waited), 10 * mean(*parts, &Served::waited));
+}
+
 TEST(Serving, ASeedIsARun) {
     ServeSetup setup = quick_decode(2, 300, 1500);
     setup.prompt = {.kind = Lengths::Kind::kLognormal, .mean = 1000, .sigma = 1};

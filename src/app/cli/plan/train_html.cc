@@ -210,8 +210,9 @@ std::string timeline_picture(const plan::Step& step) {
     }
     return out +
            "</div></figure>\n<p class=\"muted\">A row is a pipeline stage: passes above, what "
-           "is sent meanwhile below. Numbers are micro-batches. The wheel and the keys + and "
-           "- zoom; dragging moves.</p>\n";
+           "is sent meanwhile below. Numbers are micro-batches; where there are none, passes "
+           "are too many to draw each. The wheel and the keys + and - zoom; dragging "
+           "moves.</p>\n";
 }
 
 std::vector<Part> parts_of(const plan::Step& step) {
