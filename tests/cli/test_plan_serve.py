@@ -72,6 +72,7 @@ class PlanServe(CliCase):
                 (("--decode-tp", "3"), "decode pool: an instance of 3 GPUs does not divide", 1),
                 (("--prefill", "8"), "more than the 8 nodes", 1),
                 (("--rails", "9"), "has 8 NICs, not 9", 1),
+                (("--network", "packet"), "take --network flow, fewer --requests", 1),
                 (("--model", "nobody"), "nobody", 1),
                 (("--html", "-", "--json"), "--json changes nothing here", 2)):
             base = [word for i, word in enumerate(SMALL)

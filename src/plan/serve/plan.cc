@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -322,6 +323,19 @@ std::vector<std::string> notes_of(const ServeRequest& request) {
                     counted(request.seeds, "run"), request.seed)};
 }
 
+/// Returns why a model of packets would take too long; empty if it would not.
+std::string find_too_many(const ServeRequest& request, double bytes, std::uint32_t rows) {
+    constexpr double kPacketsMost = 1e8;
+    const double packets =
+        bytes / request.cluster.fabric.mtu * request.requests * request.seeds * rows;
+    return request.network == net::ModelKind::kPacket && packets > kPacketsMost
+               ? fmt::format(
+                     "the KV caches are {:.2g} packets, and {:.0g} take many minutes: take "
+                     "--network flow, fewer --requests or --seeds, or one number of --rails",
+                     packets, kPacketsMost)
+               : "";
+}
+
 std::string find_fault_of(const ServeRequest& request) {
     const Cluster& cluster = request.cluster;
     const std::uint32_t nodes = request.prefill_nodes + request.decode_nodes;
@@ -370,8 +384,12 @@ std::expected<ServeAnswer, std::string> plan_service(const ServeRequest& request
     if (std::string overload = find_overload(request, demand, **decode); !overload.empty()) {
         return std::unexpected(std::move(overload));
     }
-    const Row played(request, **prefill, **decode, answer.kv_bytes);
     const std::uint32_t all = request.cluster.nics_per_node();
+    const auto rows = request.rails != 0 ? 1U : static_cast<std::uint32_t>(std::bit_width(all));
+    if (std::string many = find_too_many(request, demand.bytes, rows); !many.empty()) {
+        return std::unexpected(std::move(many));
+    }
+    const Row played(request, **prefill, **decode, answer.kv_bytes);
     const std::uint32_t first = request.rails != 0 ? request.rails : 1;
     const std::uint32_t last = request.rails != 0 ? request.rails : all;
     for (std::uint32_t rails = first; rails <= last;
