@@ -51,6 +51,28 @@ class PlanServe(CliCase):
                            "--precision", "fp8-block", "--rails", "8", "--requests", "30")
         self.assertEqual(latent["kv_bytes_per_token"], 61 * 576 * 2)
 
+    def test_a_transfer_alone_takes_what_a_comparison_says(self):
+        quiet = self.json("plan", "serve", "--model", "llama3.1-70b", "--cluster", "hgx-h200:2",
+                          "--rate", "0.01", "--requests", "20", "--seeds", "1")["rows"]
+        alone = self.json("plan", "compare", "kv-cache", "--cluster", "hgx-h200:2",
+                          "--size", str(4096 * 327680))["rows"]
+        self.assertEqual([str(row["rails"]) for row in quiet], [row["name"] for row in alone])
+        for row, pair in zip(quiet, alone):
+            self.assertAlmostEqual(row["transfer_s"]["p50"]["median"] / pair["values"]["seconds"],
+                                   1, delta=0.01)
+            self.assertLess(row["first_token_parts_s"]["queueing_at_decode_nics"], 1e-6)
+
+    def test_packets_and_rates_say_about_the_same(self):
+        words = ("plan", "serve", "--model", "llama3.1-8b", "--cluster", "hgx-h200:4", "--prefill",
+                 "3", "--rails", "1", "--prompt", "512", "--rate", "200", "--answer", "8",
+                 "--requests", "100", "--seeds", "1")
+        flow, packet = (self.json(*words, "--network", network)["rows"][0]
+                        for network in ("flow", "packet"))
+        self.assertGreater(flow["transfers_at_once_most"], 1)
+        for percent in ("p50", "p99"):
+            self.assertAlmostEqual(packet["transfer_s"][percent]["median"] /
+                                   flow["transfer_s"][percent]["median"], 1, delta=0.15)
+
     def test_the_same_answer_from_the_library(self):
         library = ctypes.CDLL(str(BUILD / "lib" / "libsoftib.so.0"))
         library.softib_ask.restype = ctypes.c_void_p
