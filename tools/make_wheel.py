@@ -34,7 +34,8 @@ def platform_tag():
 def files_of(build):
     """Returns the files of the wheel: path -> (bytes, mode)."""
     files = {}
-    for path in sorted((SOURCE / "python" / "softib").glob("*.py")):
+    module = SOURCE / "python" / "softib"
+    for path in [*sorted(module.glob("*.py")), module / "py.typed"]:
         files[f"softib/{path.name}"] = (path.read_bytes(), 0o644)
     with tempfile.TemporaryDirectory(prefix="softib-wheel-") as prefix:
         subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--strip"], check=True,
@@ -52,7 +53,9 @@ def metadata(version, tag):
     return folder, {
         f"{folder}/METADATA": f"Metadata-Version: 2.1\nName: softib\nVersion: {version}\n"
                               "Summary: InfiniBand in user space: live, simulated, planned\n"
-                              f"License: {LICENSE}\nRequires-Python: >=3.9\nRequires-Dist: numpy\n",
+                              f"License: {LICENSE}\nRequires-Python: >=3.10\n"
+                              "Requires-Dist: numpy\nProvides-Extra: frames\n"
+                              "Requires-Dist: pandas; extra == 'frames'\n",
         f"{folder}/WHEEL": "Wheel-Version: 1.0\nGenerator: softib\nRoot-Is-Purelib: false\n"
                            f"Tag: py3-none-{tag}\n",
         f"{folder}/entry_points.txt": "[console_scripts]\nsoftib = softib._command:main\n",

@@ -6,6 +6,7 @@
     tools/reference.py --check   says which page is not what the sources say, and exits with 1
 """
 import ast
+import copy
 import re
 import sys
 from pathlib import Path
@@ -87,24 +88,42 @@ def header_page(title, paths, guide):
 # Python
 
 def signature(node, name):
-    """Returns a definition's line as a caller writes it."""
-    arguments = ast.unparse(node.args)
+    """Returns a definition's line as a caller writes it. Keywords that may be left out have no
+    default here if it is None."""
+    plain_arguments = copy.deepcopy(node.args)
+    for each in ast.walk(plain_arguments):
+        if isinstance(each, ast.arg):
+            each.annotation = None
+    arguments = ast.unparse(plain_arguments)
+    if "*, " in arguments:
+        before, _, after = arguments.rpartition("*, ")
+        arguments = f"{before}*, {after.replace('=None', '')}"
     arguments = re.sub(r"^(self|cls)(, |$)", "", arguments)
     return f"{name}({arguments})"
 
 
 def documented(node):
-    return (ast.get_docstring(node) or "").strip()
+    """Returns the words of a definition. Its lines about keywords are a list."""
+    return re.sub(r"^([a-z]\w*(?:, \w+)*): ", r"- `\1`: ",
+                  (ast.get_docstring(node) or "").strip(), flags=re.MULTILINE)
 
 
-def class_lines(node, prefix):
+def bodies(node, classes):
+    """Yields the definitions of a class, and those of its bases in the same file."""
+    yield from node.body
+    for base in node.bases:
+        if getattr(base, "id", None) in classes:
+            yield from bodies(classes[base.id], classes)
+
+
+def class_lines(node, prefix, classes):
     makers = [each for each in node.body
               if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
     yield f"### `{signature(makers[0], prefix + node.name)}`\n" if makers else \
         f"### `{prefix}{node.name}`\n"
     if documented(node):
         yield documented(node) + "\n"
-    for each in node.body:
+    for each in bodies(node, classes):
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
             is_property = any(getattr(one, "id", "") == "property" for one in each.decorator_list)
             shown = each.name if is_property else signature(each, each.name)
@@ -119,13 +138,25 @@ def definitions(path):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name[0] != "_"}
 
 
-def item_lines(node, prefix):
+def item_lines(node, prefix, known):
     if isinstance(node, ast.ClassDef):
-        yield from class_lines(node, prefix)
+        yield from class_lines(node, prefix, known)
     else:
         yield f"### `{signature(node, prefix + node.name)}`\n"
         if documented(node):
             yield documented(node) + "\n"
+
+
+def brought(path, but):
+    """Yields the definitions that a module exports from another one, without those named `but`."""
+    whole = ast.parse(path.read_text())
+    exported = {name for node in whole.body if isinstance(node, ast.Assign) and
+                node.targets[0].id == "__all__" for name in ast.literal_eval(node.value)}
+    for node in whole.body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            for alias in node.names:
+                if alias.name in exported and alias.name not in but:
+                    yield definitions(path.with_name(f"{node.module}.py"))[alias.name]
 
 
 def python_page():
@@ -146,12 +177,12 @@ def python_page():
         module = imported[name] or name
         path = ROOT / MODULE / f"{module}.py"
         if imported[name]:
-            out += item_lines(definitions(path)[name], "softib.")
+            out += item_lines(definitions(path)[name], "softib.", definitions(path))
             continue
         out.append(f"## softib.{name}\n")
         out.append(documented(ast.parse(path.read_text())) + "\n")
-        for node in definitions(path).values():
-            out += item_lines(node, f"softib.{name}.")
+        for node in [*definitions(path).values(), *brought(path, exported)]:
+            out += item_lines(node, f"softib.{name}.", {})
     return "\n".join(out)
 
 

@@ -7,8 +7,9 @@
     run = softib.simulate(fabric, {"pattern": "permutation", "size": "2MB"}, adaptive=True)
     print(run.gbps, run.messages["completion_us"].max())
 
-    step = softib.plan.train("gpt3-175b", "superpod-h100", tp=8, pp=8)
-    print(step.step_s, step.mfu)
+    cluster = softib.Cluster.preset("hgx-h100", nodes=128)
+    step = softib.plan.train("gpt3-175b", cluster, tp=8, pp=8)
+    print(step, step.mfu)
 
     with softib.live(fabric) as live:
         print(live.exec("h0", "ibstat"))
@@ -17,10 +18,12 @@ Times are microseconds where a name ends in _us, and picoseconds of virtual time
 """
 from . import plan
 from ._native import Error, command, version
+from .answers import Answer, Answers
 from .fabric import Fabric
 from .live import Live, live
+from .objects import Cluster, Mapping, Model
 from .simulation import Simulation, ask, simulate
 
 __version__ = version()
-__all__ = ["Error", "Fabric", "Live", "Simulation", "ask", "command", "live", "plan", "simulate",
-           "version"]
+__all__ = ["Answer", "Answers", "Cluster", "Error", "Fabric", "Live", "Mapping", "Model",
+           "Simulation", "ask", "command", "live", "plan", "simulate", "version"]

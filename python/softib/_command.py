@@ -6,5 +6,5 @@ import sys
 from ._native import program
 
 
-def main():
+def main() -> None:
     os.execv(program(), ["softib", *sys.argv[1:]])

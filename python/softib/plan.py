@@ -1,110 +1,255 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The planner: clusters, collectives, training steps.
 
-Options are the flags of `softib plan` with '_' for '-'."""
+A function is a subcommand of `softib plan`, and its keywords are the flags with '_' for '-'. A
+cluster is a Cluster, the name of a preset, or a file; a model likewise."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, TypeAlias, Union
+
 import numpy
 
 from . import _native, _toml
-from ._native import answer, ask
+from ._keywords import given, keywords
+from ._native import Error
+from .answers import Answer, Answers, wrap
+from .objects import Cluster, Mapping, Model, asked
+from .sweep import sweep
 
+__all__ = ["Answer", "Answers", "Cluster", "Error", "Mapping", "Model", "calibrate", "collective",
+           "column", "compare", "expect", "models", "presets", "search", "show", "sweep", "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
 WRITES = ("html", "trace", "export")
 
-
-class Answer:
-    """An answer of the planner. Keys of its JSON are attributes, answer["key"] or answer.data."""
-
-    def __init__(self, data):
-        self.data = data
-
-    def __getattr__(self, name):
-        if name.startswith("_") or name == "data":
-            raise AttributeError(name)
-        if name not in self.data:
-            raise AttributeError(f"no {name!r}; there are {', '.join(self.data)}")
-        return _wrap(self.data[name])
-
-    def __getitem__(self, name):
-        return _wrap(self.data[name])
-
-    def keys(self):
-        return self.data.keys()
-
-    def __dir__(self):
-        return [*super().__dir__(), *self.data]
-
-    def __repr__(self):
-        return f"Answer({', '.join(self.data)})"
+File: TypeAlias = Union[str, "os.PathLike[str]"]
+ClusterLike: TypeAlias = Union[Cluster, File]
+ModelLike: TypeAlias = Union[Model, File]
+MappingLike: TypeAlias = Union[Mapping, Answer, dict[str, Any], None]
+Sizes: TypeAlias = Union[str, int, Iterable[Union[str, int]]]
 
 
-def _wrap(value):
-    if isinstance(value, dict):
-        return Answer(value)
-    if isinstance(value, list):
-        return [_wrap(each) for each in value]
-    return value
-
-
-def column(rows, name):
+def column(rows: Iterable[Answer], name: str) -> Any:
     """Returns one key of all rows, as a NumPy array: column(collective(...).rows, "busbw_gbps")."""
     return numpy.array([row[name] for row in rows])
 
 
-def _check_key(what, name):
-    """Raises Error if a question has no key of that name."""
-    try:
-        answer(_toml.document({"ask": what, name: "?"}, {}, {}))
-    except _native.Error as error:  # That of its value is no matter.
-        if "unknown key" in str(error):
-            raise
+def _answer(what: str, arguments: dict[str, Any]) -> Any:
+    """Returns the answer to a question: its name and the keywords of a function, as locals() has
+    them. Those that are None were not said."""
+    said = given(arguments)
+    mapping = said.pop("mapping", None)
+    if mapping is not None:
+        if not isinstance(mapping, (Mapping, Answer, dict)):
+            raise Error(f"mapping must be a Mapping or an answer that has one, not {mapping!r}")
+        described = mapping if isinstance(mapping, Mapping) else Mapping.of(mapping)
+        said = {**described.said(), **said}
+    for name, value in said.items():
+        for other, cls in (("cluster", Cluster), ("model", Model)):
+            if name == other and not isinstance(value, (cls, str, os.PathLike)):
+                raise Error(f"{name} must be a {cls.__name__}, a name or a file, not {value!r}")
+        if isinstance(value, (Cluster, Model, os.PathLike)):
+            said[name] = asked(value)
+    if any(said.get(name) for name in WRITES):
+        operands = [str(said.pop("what"))] if what == "compare" else []
+        return wrap(_native.ask("plan", what, operands=operands, **said))
+    return wrap(_native.answer(_toml.document({"ask": what, **said}, {}, {})))
 
 
-def _answer(what, options):
-    for name in [name for name, value in options.items() if value is None]:
-        _check_key(what, name)
-        del options[name]
-    if any(options.get(name) for name in WRITES):
-        operands = [str(options.pop("what"))] if what == "compare" else []
-        return _wrap(ask("plan", what, operands=operands, **options))
-    said = {"ask": what, **options}
-    return _wrap(answer(_toml.document(said, {}, {})))
-
-
-def presets():
+@keywords
+def presets() -> Answer:
     """Returns the built-in clusters and GPUs."""
-    return _answer("presets", {})
+    answer: Answer = _answer("presets", {})
+    return answer
 
 
-def models():
-    return _answer("models", {})
+@keywords
+def models() -> Answers:
+    """Returns the models that are known by name."""
+    answers: Answers = _answer("models", {})
+    return answers
 
 
-def show(cluster, **options):
-    """Returns what a cluster is made of: switches, cables, LIDs, power, cost."""
-    return _answer("show", {"cluster": str(cluster), **options})
+@keywords
+def show(cluster: ClusterLike, *, nodes: int | None = None, planes: int | None = None,
+         prices: File | None = None) -> Answer:
+    """Returns what a cluster is made of: switches, cables, LIDs, power, cost.
+
+    nodes: only the first nodes of it
+    planes: that share each NIC
+    prices: a file with prices (TOML)
+    """
+    answer: Answer = _answer("show", locals())
+    return answer
 
 
-def collective(cluster, op="all-reduce", **options):
-    """Returns the times of a collective operation over sizes and algorithms."""
-    return _answer("collective", {"cluster": str(cluster), "op": op, **options})
+@keywords
+def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | None = None,
+               planes: int | None = None, sizes: Sizes | None = None, algorithms: str | Iterable[str] | None = None,
+               algorithm: str | None = None, protocol: str | None = None,
+               collnet: bool | None = None, channels: int | None = None, order: str | None = None,
+               rails_crossed: bool | None = None, seed: int | None = None,
+               model: str | None = None, stack: str | None = None, step_time: str | None = None,
+               html: File | None = None, export: str | Iterable[str] | None = None) -> Answer:
+    """Returns the times of a collective operation over sizes and algorithms.
+
+    op: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv
+    nodes: only the first nodes of the cluster
+    planes: that share each NIC
+    sizes: "8:1G" by powers of two, or a list of sizes
+    algorithms: "nccl" for its choice, "all", or names as ["ring", "tree"]; algorithm: one name
+    protocol: LL, LL128 or Simple; NCCL's choice unless said
+    collnet: whether NCCL may let switches aggregate
+    channels: NCCL's channels
+    order: of ranks on nodes: topology or random, with its seed
+    rails_crossed: whether messages arrive at the NIC of the next rail
+    model: of the fabric: flow or packet
+    stack: nccl or mpi; step_time: time that an MPI takes for a step beside the message, as "1us"
+    html, export: files that are written
+    """
+    answer: Answer = _answer("collective", locals())
+    return answer
 
 
-def compare(what, cluster, **options):
-    return _answer("compare", {"what": what, "cluster": str(cluster), **options})
+@keywords
+def expect(cluster: ClusterLike, log: File | Iterable[File] | None = None, *,
+           text: str | None = None, nodes: int | None = None, per_node: int | None = None,
+           benchmark: str | Iterable[str] | None = None, sizes: Sizes | None = None,
+           algorithm: str | Iterable[str] | None = None,
+           protocol: str | Iterable[str] | None = None, collnet: bool | None = None,
+           channels: int | None = None) -> Answer:
+    """Returns what benchmarks should give on a cluster, beside what they gave.
+
+    log: what nccl-tests, OSU or perftest printed: a file, or a list of them; text: a log itself
+    nodes, per_node: nodes of a run, and ranks of NCCL on each, where the log does not say
+    benchmark: without a log: which; with one: what a table without a name is
+    sizes: without a log: "8:1G" by powers of two, or a list of sizes
+    algorithm, protocol: what NCCL_ALGO and NCCL_PROTO say
+    collnet: whether NCCL may let switches aggregate
+    channels: NCCL's channels
+    """
+    said = {name: value for name, value in locals().items() if name != "log"}
+    if log is not None:
+        files = [log] if isinstance(log, (str, os.PathLike)) else log
+        said["logs"] = [os.fspath(each) for each in files]
+    answer: Answer = _answer("expect", said)
+    return answer
 
 
-def serve(model, cluster, **options):
-    """Returns the times to tokens of a service by pools of prefill and decode nodes."""
-    return _answer("serve", {"model": str(model), "cluster": str(cluster), **options})
+@keywords
+def serve(model: ModelLike, cluster: ClusterLike, *, prefill: int | None = None,
+          decode: int | None = None, prefill_tp: int | None = None, decode_tp: int | None = None,
+          rate: float | str | None = None, prompt: int | str | None = None,
+          answer: int | str | None = None, reuse: float | str | None = None,
+          decode_reuse: float | str | None = None, stream: bool | None = None,
+          precision: str | None = None, kv_precision: str | None = None,
+          batch: int | None = None, rails: int | None = None, requests: int | None = None,
+          seed: int | None = None, seeds: int | None = None, network: str | None = None,
+          html: File | None = None) -> Answer:
+    """Returns the times to tokens of a service by pools of prefill and decode nodes.
+
+    prefill, decode: nodes of the pools; prefill_tp, decode_tp: GPUs of an instance
+    rate: requests a second, at random times
+    prompt, answer: tokens, as 4096, "uniform:LOW:HIGH", "exp:MEAN" or "lognormal:MEAN:SIGMA"
+    reuse, decode_reuse: parts of a prompt whose KV cache the prefill and decode pools have
+    stream: whether KV caches travel while the prompt is computed
+    precision, kv_precision: of products and weights, and of KV caches
+    batch: most answers that a decode instance computes at once
+    rails: NICs of a node that carry KV caches; 1, 2, 4 and so on unless said
+    requests: of a run; seed: of the first run; seeds: runs
+    network: how KV caches move: flow or packet
+    html: a file that is written
+    """
+    found: Answer = _answer("serve", locals())
+    return found
 
 
-def train(model, cluster, **options):
-    """Returns a training step: time, MFU, memory, and which part waits for which."""
-    return _answer("train", {"model": str(model), "cluster": str(cluster), **options})
+@keywords
+def compare(what: str, cluster: ClusterLike | None = None, *, nodes: int | None = None,
+            model: str | None = None, size: str | int | None = None, prices: File | None = None,
+            html: File | None = None) -> Answer:
+    """Returns networks for one cluster that differ in one thing.
+
+    what: oversubscription, topology, generation, link-layer, sharp, failed-spine or kv-cache
+    nodes: only the first nodes of the cluster
+    model: of the fabric: flow or packet
+    size: of what is sent, as "1GB"
+    prices: a file with prices (TOML)
+    html: a file that is written
+    """
+    answer: Answer = _answer("compare", locals())
+    return answer
 
 
-def search(model, cluster, **options):
-    """Returns the quickest mappings of a model onto a cluster."""
-    return _answer("search", {"model": str(model), "cluster": str(cluster), **options})
+@keywords
+def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *,
+          gpus: int | None = None, tp: int | None = None, pp: int | None = None,
+          interleave: int | None = None, cp: int | None = None, ep: int | None = None,
+          zero: int | None = None, uneven: bool | None = None, batch: int | None = None,
+          micro_batch: int | None = None, sequence: int | None = None,
+          recompute: str | None = None, attention: str | None = None,
+          precision: str | None = None, tp_overlap: str | None = None,
+          grad_bytes: int | None = None, comm_sms: int | None = None,
+          no_sequence_parallel: bool | None = None, no_overlap_dp: bool | None = None,
+          no_overlap_pp: bool | None = None, overlap_ep: bool | None = None,
+          cuda_graphs: bool | None = None, rank_order: str | None = None,
+          planes: int | None = None, rates: File | None = None, network: str | None = None, placement: str | None = None,
+          seed: int | None = None, rails_crossed: bool | None = None,
+          tokens: str | float | None = None, trace: File | None = None,
+          export: str | Iterable[str] | None = None, export_layers: int | None = None,
+          html: File | None = None) -> Answer:
+    """Returns a training step: time, MFU, memory, and which part waits for which.
+
+    mapping: a Mapping, or an answer that has one; keywords of Mapping may also stand here, and
+    win over it. Without any degree the planner chooses the quickest mapping.
+    planes: that share each NIC
+    rates: a file with what kernels reach on the GPUs
+    network: how exchanges are timed: analytic, flow or packet
+    placement: of nodes on the fabric: topology or random, with its seed
+    rails_crossed: whether messages arrive at the NIC of the next rail
+    tokens: also tell days and GPU-hours for them, as "15T"
+    trace, export, html: files that are written; export_layers: layers whose exchanges are together
+    """
+    answer: Answer = _answer("train", locals())
+    return answer
+
+
+@keywords
+def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *,
+           gpus: int | None = None, tp: int | None = None, pp: int | None = None,
+           interleave: int | None = None, cp: int | None = None, ep: int | None = None,
+           zero: int | None = None, batch: int | None = None, micro_batch: int | None = None,
+           sequence: int | None = None, recompute: str | None = None,
+           attention: str | None = None, precision: str | None = None,
+           tp_overlap: str | None = None, grad_bytes: int | None = None,
+           comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
+           no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
+           overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
+           rank_order: str | None = None, planes: int | None = None,
+           rates: File | None = None, network: str | None = None,
+           placement: str | None = None, seed: int | None = None,
+           rails_crossed: bool | None = None, top: int | None = None,
+           threads: int | None = None, html: File | None = None) -> Answer:
+    """Returns the quickest mappings of a model onto a cluster: those in `best` go into train().
+
+    mapping and keywords of Mapping: what all of them must have
+    planes, rates, network, placement, seed, rails_crossed: as in train()
+    top: how many mappings to return; threads: that try mappings
+    html: a file that is written
+    """
+    answer: Answer = _answer("search", locals())
+    return answer
+
+
+@keywords
+def calibrate(measurements: File, *, cluster: ClusterLike | None = None) -> Answer:
+    """Returns what kernels reach on a GPU, from a file that the program of `softib plan calibrate
+    --program` wrote: `rates` is the text of a file for train(rates=).
+
+    cluster: whose GPU it is, where the planner does not know it by name
+    """
+    answer: Answer = _answer("calibrate", locals())
+    return answer

@@ -7,9 +7,12 @@
 #include <iterator>
 #include <vector>
 
+#include "answer/calibration.h"
 #include "answer/cluster.h"
 #include "answer/collective.h"
 #include "answer/comparison.h"
+#include "answer/description.h"
+#include "answer/expect.h"
 #include "answer/plan_keys.h"
 #include "answer/serve.h"
 #include "answer/train.h"
@@ -27,6 +30,7 @@ struct QuestionText {
     std::string_view text;
     std::string file;  ///< What errors call the text.
     std::string folder;
+    Networks& networks;
 };
 
 Answer answer_train(const QuestionText& asked) {
@@ -35,7 +39,7 @@ Answer answer_train(const QuestionText& asked) {
     if (!question) {
         return std::unexpected(question.error());
     }
-    const auto timed = time_step(*question);
+    const auto timed = time_step(*question, asked.networks);
     return timed ? Answer(to_json(timed->report)) : std::unexpected(timed.error());
 }
 
@@ -94,6 +98,10 @@ std::expected<plan::ServeAnswer, Refusal> service(const ServeQuestion& question)
     return serve(question);
 }
 
+std::expected<ExpectReport, Refusal> expectation(const ExpectQuestion& question) {
+    return expect(question);
+}
+
 struct Kind {
     std::string_view name;
     Answer (*answer)(const QuestionText&);
@@ -102,14 +110,22 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"search", answer_search},
                            {"models", answer_list<models_json>},
                            {"presets", answer_list<presets_json>},
+                           {"describe", answer_keys<DescribeQuestion, describe>},
                            {"show", answer_keys<ClusterQuestion, show>},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
                            {"compare", answer_keys<CompareQuestion, comparison>},
-                           {"serve", answer_keys<ServeQuestion, service>}};
+                           {"serve", answer_keys<ServeQuestion, service>},
+                           {"calibrate", answer_keys<CalibrateQuestion, calibrate>},
+                           {"expect", answer_keys<ExpectQuestion, expectation>}};
 
 }  // namespace
 
 std::optional<Answer> ask(std::string_view text, const std::string& folder) {
+    Networks networks;
+    return ask(text, folder, networks);
+}
+
+std::optional<Answer> ask(std::string_view text, const std::string& folder, Networks& networks) {
     const std::string file =
         folder.empty() ? "a question given as text" : folder + "/a question given as text";
     const auto wanted = spec::asked_for(text, file);
@@ -122,7 +138,7 @@ std::optional<Answer> ask(std::string_view text, const std::string& folder) {
         std::ranges::transform(kKinds, std::back_inserter(names), &Kind::name);
         return std::unexpected(fmt::format("{}: {}", file, unknown_name("ask", *wanted, names)));
     }
-    return kind->answer({text, file, folder});
+    return kind->answer({text, file, folder, networks});
 }
 
 }  // namespace softib::answer

@@ -20,7 +20,7 @@ template <typename Question>
 struct Key {
     std::string_view name;
     std::variant<std::string Question::*, std::uint32_t Question::*, std::uint64_t Question::*,
-                 bool Question::*>
+                 bool Question::*, std::vector<std::string> Question::*>
         field;
     std::string_view choices = {};  ///< "flow|packet"; empty: any.
     std::uint32_t most = 0;         ///< The most that a number may be; the least is 1.
@@ -30,11 +30,17 @@ struct Key {
 constexpr Key<ClusterQuestion> kClusterKeys[] = {
     {.name = "cluster", .field = &ClusterQuestion::cluster, .is_file = true},
     {.name = "nodes", .field = &ClusterQuestion::nodes, .most = kNodesMost},
+    {.name = "planes", .field = &ClusterQuestion::planes, .most = kPlanesMost},
     {.name = "prices", .field = &ClusterQuestion::prices, .is_file = true}};
+
+constexpr Key<DescribeQuestion> kDescribeKeys[] = {
+    {.name = "cluster", .field = &DescribeQuestion::cluster, .is_file = true},
+    {.name = "model", .field = &DescribeQuestion::model, .is_file = true}};
 
 constexpr Key<CollectiveQuestion> kCollectiveKeys[] = {
     {.name = "cluster", .field = &CollectiveQuestion::cluster, .is_file = true},
     {.name = "nodes", .field = &CollectiveQuestion::nodes, .most = kNodesMost},
+    {.name = "planes", .field = &CollectiveQuestion::planes, .most = kPlanesMost},
     {.name = "op", .field = &CollectiveQuestion::op, .choices = kOperations},
     {.name = "sizes", .field = &CollectiveQuestion::sizes},
     {.name = "algorithms", .field = &CollectiveQuestion::algorithms},
@@ -79,6 +85,23 @@ constexpr Key<ServeQuestion> kServeKeys[] = {
     {.name = "seeds", .field = &ServeQuestion::seeds, .most = kSeedsMost},
     {.name = "network", .field = &ServeQuestion::network, .choices = kModels}};
 
+constexpr Key<CalibrateQuestion> kCalibrateKeys[] = {
+    {.name = "measurements", .field = &CalibrateQuestion::measurements, .is_file = true},
+    {.name = "cluster", .field = &CalibrateQuestion::cluster, .is_file = true}};
+
+constexpr Key<ExpectQuestion> kExpectKeys[] = {
+    {.name = "cluster", .field = &ExpectQuestion::cluster, .is_file = true},
+    {.name = "logs", .field = &ExpectQuestion::logs, .is_file = true},
+    {.name = "text", .field = &ExpectQuestion::text},
+    {.name = "nodes", .field = &ExpectQuestion::nodes, .most = kNodesMost},
+    {.name = "per_node", .field = &ExpectQuestion::per_node, .most = kChannelsMost},
+    {.name = "benchmark", .field = &ExpectQuestion::benchmark},
+    {.name = "sizes", .field = &ExpectQuestion::sizes},
+    {.name = "algorithm", .field = &ExpectQuestion::algorithm},
+    {.name = "protocol", .field = &ExpectQuestion::protocol},
+    {.name = "collnet", .field = &ExpectQuestion::collnet},
+    {.name = "channels", .field = &ExpectQuestion::channels, .most = kChannelsMost}};
+
 /// Keys of files that the command writes.
 constexpr std::string_view kWritten[] = {"html", "export"};
 
@@ -113,6 +136,18 @@ Read set_field(const Key<Question>& key, const spec::SaidKey& said, const std::s
                 fmt::format("must be one of {}, not '{}'", key.choices, *said.value));
         }
         question.** text = key.is_file ? spec::in_folder(*said.value, folder) : *said.value;
+        return {};
+    }
+    if (const auto* const list = std::get_if<std::vector<std::string> Question::*>(&key.field)) {
+        for (std::string_view left = *said.value; !left.empty();) {
+            const std::size_t end = std::min(left.find(','), left.size());
+            // A name without a slash is a file here, not a preset.
+            const std::string name = "./" + std::string(left.substr(0, end));
+            (question.**list)
+                .push_back(left.starts_with('/') ? std::string(left.substr(0, end))
+                                                 : spec::in_folder(name, folder));
+            left.remove_prefix(std::min(end + 1, left.size()));
+        }
         return {};
     }
     const auto number = plan::parse_count(*said.value);
@@ -176,6 +211,10 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
     return read_all<ClusterQuestion>(kClusterKeys, said, folder, question);
 }
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               DescribeQuestion& question) {
+    return read_all<DescribeQuestion>(kDescribeKeys, said, folder, question);
+}
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CollectiveQuestion& question) {
     return read_all<CollectiveQuestion>(kCollectiveKeys, said, folder, question);
 }
@@ -186,6 +225,16 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ServeQuestion& question) {
     return read_all<ServeQuestion>(kServeKeys, said, folder, question);
+}
+
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               CalibrateQuestion& question) {
+    return read_all<CalibrateQuestion>(kCalibrateKeys, said, folder, question);
+}
+
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ExpectQuestion& question) {
+    return read_all<ExpectQuestion>(kExpectKeys, said, folder, question);
 }
 
 }  // namespace softib::answer

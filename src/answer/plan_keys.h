@@ -19,10 +19,16 @@ using Read = std::expected<void, std::string>;
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ClusterQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               DescribeQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CollectiveQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CompareQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ServeQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               CalibrateQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ExpectQuestion& question);
 
 }  // namespace softib::answer

@@ -10,10 +10,17 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 namespace softib::spec {
+
+/// Returns whether what should name something is its description itself: a text with a line end, as
+/// programs give it that keep no files.
+inline bool is_description(std::string_view name) {
+    return name.find('\n') != std::string_view::npos;
+}
 
 /// Returns the bytes of a file. The error names the file and says why it cannot be read: among
 /// others, what is no regular file may have no end (/dev/zero), and is read only so far.

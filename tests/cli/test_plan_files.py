@@ -21,6 +21,7 @@ CLUSTER = {
     "gpu_rates.fp32": "1", "gpu_rates.tf32": "1", "gpu_rates.fp16": "500", "gpu_rates.bf16": "500",
     "gpu_rates.fp8": "500", "gpu_rates.fp4": "1", "gpu_rates.memory_gib": "100",
     "gpu_rates.memory_gbs": "1000", "gpu_rates.power_w": "500",
+    "gpu_rates.sms": "100",
     "nvlink.domain_gpus": "4", "nvlink.gbs": "100", "nvlink.latency_us": "9",
     "nvlink.nvls": "false", "pcie.gbs": "20",
     "pcie.latency_us": ("9", "nics_per_node = 2\n[nvlink]\ndomain_gpus = 1\n"),
@@ -36,6 +37,7 @@ CLUSTER = {
     "fabric.switches_per_group": ("8", '[fabric]\ntopology = "dragonfly"\n'),
     "fabric.subnets": ("4", TREE + "subnets = 2\nrouters = 1\n"),
     "fabric.routers": ("2", TREE + "subnets = 2\nrouters = 1\n"), "fabric.generation": '"HDR"',
+    "fabric.planes": "4", "fabric.failed_planes": ("1", "[fabric]\nplanes = 4\n"),
 }
 EXPERTS = 'base = "deepseek-v3"\nlayers = 14\nexperts = 16\n'
 MODEL = {

@@ -31,7 +31,8 @@ COLLECTIVES = {
 }
 # Values of each option, of which one must act or all must be refused; None: a flag.
 COLLECTIVE_VALUES = {
-    "--cluster": ["hgx-b200:3"], "--nodes": ["36"], "--op": ["all-gather", "all-to-all"],
+    "--cluster": ["hgx-b200:3"], "--nodes": ["36"], "--planes": ["4"],
+    "--op": ["all-gather", "all-to-all"],
     "--sizes": ["64K"], "--algorithms": ["hierarchical", "tree", "ring"],
     "--protocol": ["LL"], "--collnet": None, "--channels": ["4"], "--order": ["random"],
     "--rails-crossed": None, "--seed": ["7"], "--model": ["packet"], "--stack": ["mpi", "nccl"],
@@ -39,7 +40,7 @@ COLLECTIVE_VALUES = {
 }
 DEFAULTS = {"--stack": "nccl"}
 COMPARISONS = ("oversubscription", "topology", "generation", "link-layer", "sharp", "failed-spine",
-               "kv-cache")
+               "kv-cache", "planes")
 SMALL = ("--cluster", "hgx-h200:4", "--size", "1MB")
 # Leaves of four nodes, so that traffic of six crosses the switches above.
 SPINES = """base = "{base}"
@@ -71,20 +72,45 @@ COMPARE_VALUES = {
 }
 
 
+# Options of the command alone, which no question has.
+ALONE = ("--json", "-o", "--output", "--device", "--python", "--quick", "--program")
 # The options of all other commands that plan: what stands beside each, itself, and why it is
 # refused ("-": it acts). Of train, search and trace run other tests try all.
 TRACES = EXAMPLES.parent / "traces"
 HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
+TIMED = ("--measurements",
+         str(EXAMPLES.parents[1] / "src" / "plan" / "train" / "kernels" / "h200.json"))
 ELSEWHERE = ("plan collective", "plan compare", "plan serve", "plan train", "plan search",
              "trace run")
+EXPECT = ("--benchmark", "all_reduce_perf", "--sizes", "32M")
+ON_FOUR = ("--cluster", "hgx-h100:4")
 ROWS = {
     ("plan presets", "--json"): ((), ("--json",), "-"),
     ("plan show", "--nodes"): (("hgx-h200",), ("--nodes", "3"), "-"),
+    ("plan show", "--planes"): (("hgx-h200",), ("--planes", "4"), "-"),
     ("plan show", "--prices"): (("hgx-h200:2",), ("--prices", str(EXAMPLES / "prices.toml")), "-"),
     ("plan show", "--json"): (("hgx-h200:2",), ("--json",), "-"),
+    ("plan expect", "--cluster"): ((*EXPECT, *ON_FOUR), ("--cluster", "hgx-h100:2"), "--cluster"),
+    ("plan expect", "--nodes"): ((*EXPECT, *ON_FOUR), ("--nodes", "2"), "-"),
+    ("plan expect", "--per-node"): ((*EXPECT, *ON_FOUR), ("--per-node", "2"), "-"),
+    ("plan expect", "--benchmark"): ((*ON_FOUR, "--sizes", "1M"), EXPECT[:2], "-"),
+    ("plan expect", "--sizes"): ((*EXPECT[:2], *ON_FOUR), ("--sizes", "64M"), "-"),
+    ("plan expect", "--algorithm"): ((*EXPECT, *ON_FOUR), ("--algorithm", "tree"), "-"),
+    ("plan expect", "--protocol"): ((*EXPECT, *ON_FOUR), ("--protocol", "LL"), "-"),
+    ("plan expect", "--collnet"): ((*EXPECT, *ON_FOUR), ("--collnet",), "-"),
+    ("plan expect", "--channels"): ((*EXPECT, *ON_FOUR), ("--channels", "2"), "-"),
+    ("plan expect", "--json"): ((*EXPECT, *ON_FOUR), ("--json",), "-"),
     ("plan validate", "--markdown"): (("--json",), ("--markdown",), "leave out all but one"),
     ("plan validate", "--errors"): (("--json",), ("--errors",), "leave out all but one"),
     ("plan validate", "--json"): (("--markdown",), ("--json",), "leave out all but one"),
+    ("plan calibrate", "--output"): (TIMED, ("-o", "{file}"), "-"),
+    ("plan calibrate", "--cluster"): (TIMED, ("--cluster", "hgx-b200:1"), "-"),
+    ("plan calibrate", "--measurements"): (("--program",), TIMED, "leave out the other options"),
+    ("plan calibrate", "--device"): (TIMED, ("--device", "cpu"), "--device"),
+    ("plan calibrate", "--python"): (TIMED, ("--python", "python3"), "--python"),
+    ("plan calibrate", "--quick"): (TIMED, ("--quick",), "--quick"),
+    ("plan calibrate", "--program"): (TIMED, ("--program",), "leave out the other options"),
+    ("plan calibrate", "--json"): (TIMED, ("--json",), "-"),
     ("plan models", "--json"): ((), ("--json",), "-"),
     ("trace show", "--groups"): ((EXPERTS,), ("--groups", "{groups}"), "-"),
     ("trace show", "--json"): ((HALO,), ("--json",), "-"),
@@ -192,20 +218,20 @@ class PlanOptions(CliCase):
         error = ctypes.create_string_buffer(1000)
 
         def said_of(what, key):
-            """Returns what is wrong with a key whose value is a table, which no key takes."""
-            question = f'ask = "{what}"\n{key} = {{}}\n'.encode()
+            """Returns what is wrong with a key whose value is a table with an odd key."""
+            question = f'ask = "{what}"\n{key} = {{odd = 1}}\n'.encode()
             self.assertIsNone(library.softib_ask(question, b"", error, ctypes.c_size_t(len(error))))
             return error.value.decode()
 
         library.softib_ask.restype = ctypes.c_void_p
-        for what in ("show", "collective", "compare", "serve"):
+        for what in ("show", "collective", "compare", "calibrate", "expect", "serve"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))
-                    self.assertIn("unknown key" if name == "--json" else
+                    self.assertIn("unknown key" if name in ALONE else
                                   "for the command, which writes" if name in ("--html", "--export")
+                                  else "unknown key 'odd'" if name == "--cluster"
                                   else "must be", said)
-        self.assertIn("must be", said_of("show", "cluster"))
         self.assertIn("must be", said_of("compare", "what"))
 
     def test_every_option_of_the_other_commands_acts_or_is_refused(self):

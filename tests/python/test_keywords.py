@@ -30,12 +30,6 @@ OWN = {
             "hosts": {"mtu": 1024}, "fail": {"switch": "sw0"}, "folder": True, "network": True},
     "Fabric": {"topology": True, "file": True, "keys": True},
     "live": {"fabric": True, "name": True, "options": True},
-    "plan.show": {"cluster": True, "options": True},
-    "plan.collective": {"cluster": True, "op": True, "options": True},
-    "plan.compare": {"what": True, "cluster": True, "options": True},
-    "plan.serve": {"model": True, "cluster": True, "options": True},
-    "plan.train": {"model": True, "cluster": True, "options": True},
-    "plan.search": {"model": True, "cluster": True, "options": True},
     "Simulation.step": {"us": True, "events": True},
     "Simulation.run": {"progress": True},
 }
@@ -98,6 +92,7 @@ class Keywords(unittest.TestCase):
         plan = self.softib.plan
         calls = {"show": lambda **keys: plan.show("hgx-h200:2", **keys),
                  "collective": lambda **keys: plan.collective("hgx-h200:2", **keys),
+                 "expect": lambda **keys: plan.expect("hgx-h200:2", **keys),
                  "compare": lambda **keys: plan.compare("topology", "hgx-h200:2", **keys),
                  "serve": lambda **keys: plan.serve("llama3.1-8b", "hgx-h200:2", **keys),
                  "train": lambda **keys: plan.train("llama3.1-8b", "hgx-h200:2", **keys),
@@ -106,8 +101,14 @@ class Keywords(unittest.TestCase):
         at = next(each for each in at["commands"] if each["name"] == "plan")["commands"]
         for name, call in calls.items():
             options = next(each for each in at if each["name"] == name)["options"]
-            for option in options:
-                key = option["names"][-1].removeprefix("--").replace("-", "_")
+            keys = {option["names"][-1].removeprefix("--").replace("-", "_"): option
+                    for option in options}
+            keywords = set(inspect.signature(getattr(plan, name)).parameters)
+            own = {"mapping", "what", "cluster", "log", "text", "help", "json"}
+            flags = {each.removeprefix("--").replace("-", "_") for option in options
+                     for each in option["names"] if each.startswith("--")}
+            self.assertEqual(keywords - own, flags - own, name)
+            for key, option in keys.items():
                 if key in ("help", "json", "cluster", "model", "html", "trace"):
                     continue  # What Python says itself, and files that may have any name.
                 with self.subTest(name, key=key):
@@ -115,6 +116,18 @@ class Keywords(unittest.TestCase):
                     self.refused(key, lambda: call(**{key: value}), value)
             for value in (None, False, 1, "x"):
                 self.refused(NOBODY, lambda: call(**{NOBODY: value}))
+
+    def test_measured_kernels_become_rates(self):
+        calibrate = self.softib.plan.calibrate
+        measured = SOURCE / "src" / "plan" / "train" / "kernels" / "h200.json"
+        found = calibrate(measured)
+        self.assertIn("[matmul]\nbf16 = 0.7", found.rates)
+        self.assertNotEqual(calibrate(measured, cluster="hgx-b200:1").rates, found.rates)
+        self.pairs += 2
+        for name, call in (("cluster", lambda: calibrate(measured, cluster=WRONG)),
+                           ("measurements", lambda: calibrate(WRONG)),
+                           (NOBODY, lambda: calibrate(measured, **{NOBODY: 1}))):
+            self.refused(name, call, WRONG)
 
     def test_what_python_adds_changes_the_answer(self):
         def answer(**keys):

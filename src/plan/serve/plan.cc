@@ -218,7 +218,7 @@ ServeSetup Row::setup_of(std::uint32_t rails) const {
             .kv_tokens_most = decode_.kv_tokens_most(),
             .kv_bytes = kv_bytes_,
             .parts = request_.stream ? kParts : 1,
-            .speed_factor = cluster.fabric.speed_factor,
+            .speed_factor = cluster.fabric.speed_factor(),
             .prefill_s = [this](double tokens,
                                 double known) { return prefill_.prefill(tokens, known); },
             .step_s = [this](std::uint32_t batch,

@@ -65,10 +65,10 @@ double ServeTimes::layers_s(const Mapping& mapping) const {
     const std::uint32_t experts = model_.expert_layers();
     double seconds = costs.embedding().forward.seconds();
     if (experts > 0) {
-        seconds += experts * costs.layer(true).forward.seconds();
+        seconds += experts * costs.layer(true, {}).forward.seconds();
     }
     if (model_.layers > experts) {
-        seconds += (model_.layers - experts) * costs.layer(false).forward.seconds();
+        seconds += (model_.layers - experts) * costs.layer(false, {}).forward.seconds();
     }
     return seconds;
 }
@@ -84,8 +84,12 @@ double ServeTimes::prefill(double tokens, double known) const {
         const Kernels kernels(cluster_.gpu, serve_.recipe);
         const double flops =
             count * score_flops_per_token(model_, static_cast<std::uint32_t>(known), true);
-        seconds += model_.layers *
-                   (kernels.flash_attention(flops / serve_.tp) - kernels.flash_attention(0));
+        const auto attention = [&](double of) {
+            return kernels.flash_attention({.flops = of / serve_.tp,
+                                            .tokens = known + count,
+                                            .width = model_.query_width() / model_.heads});
+        };
+        seconds += model_.layers * (attention(flops) - attention(0));
     }
     return seconds;
 }

@@ -28,13 +28,13 @@ namespace softib::spec {
 /// Parses a cluster. What the file and its base do not say is as in the preset "hgx-h200:2".
 std::expected<plan::Cluster, std::string> parse_cluster(std::string_view text,
                                                         const std::string& file);
-/// Returns a preset by its name, or the cluster of a file if the name ends with ".toml" or has a
-/// '/'.
+/// Returns a preset by its name, the cluster of a file if the name ends with ".toml" or has a '/',
+/// or the cluster that the name describes itself, if it is a text of several lines.
 std::expected<plan::Cluster, std::string> find_cluster(const std::string& name);
 /// Does the same, and takes the first `nodes` nodes of it; 0: all. A preset that is named without a
-/// size becomes as large as that.
-std::expected<plan::Cluster, std::string> find_cluster(const std::string& name,
-                                                       std::uint32_t nodes);
+/// size becomes as large as that. Each NIC is split over `planes` planes; 0: as the cluster says.
+std::expected<plan::Cluster, std::string> find_cluster(const std::string& name, std::uint32_t nodes,
+                                                       std::uint32_t planes = 0);
 
 /// Returns the default prices, with those replaced that the file names.
 std::expected<plan::Prices, std::string> parse_prices(std::string_view text,

@@ -110,6 +110,14 @@ std::string set_model_key(Model& model, std::string_view key, const toml::node& 
     return unknown_model_key(key);
 }
 
+/// Adds the keys of one table, with the values of a model.
+template <typename Key, std::size_t keys>
+void add_keys(const Key (&known)[keys], const Model& model, std::vector<ModelKey>& found) {
+    for (const auto& [name, field] : known) {
+        found.push_back({name, model.*field});
+    }
+}
+
 std::unexpected<std::string> model_error(const std::string& file, const toml::source_region& where,
                                          std::string_view message) {
     return std::unexpected(
@@ -117,6 +125,14 @@ std::unexpected<std::string> model_error(const std::string& file, const toml::so
 }
 
 }  // namespace
+
+std::vector<ModelKey> keys_of(const Model& model) {
+    std::vector<ModelKey> found;
+    add_keys(kTextKeys, model, found);
+    add_keys(kNumberKeys, model, found);
+    add_keys(kSwitchKeys, model, found);
+    return found;
+}
 
 std::expected<Model, std::string> parse_model(std::string_view text, const std::string& file) {
     toml::table table;
@@ -163,6 +179,9 @@ std::expected<Model, std::string> load_model(const std::string& file) {
 }
 
 std::expected<Model, std::string> named_model(const std::string& name) {
+    if (is_description(name)) {
+        return parse_model(name, "a model given as text");
+    }
     const bool is_file = name.ends_with(".toml") || name.find('/') != std::string::npos;
     return is_file ? load_model(name) : plan::find_model(name);
 }

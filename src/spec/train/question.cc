@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "core/base/nearest.h"
 #include "spec/cluster/cluster_file.h"
 #include "spec/cluster/rates_file.h"
 #include "spec/model/model_file.h"
 #include "spec/scenario/toml_file.h"
+#include "spec/text_file.h"
 
 namespace softib::spec {
 
@@ -60,6 +62,22 @@ Result take_key(TrainQuestion& question, const SaidKey& said) {
     return {};
 }
 
+/// Returns the text of a key's value. That of the table [cluster] or [model] is a description.
+std::optional<std::string> text_or_description(const toml::key& key, const toml::node& node) {
+    const toml::table* const table = node.as_table();
+    if (table != nullptr && (key == "cluster" || key == "model")) {
+        std::ostringstream text;
+        toml::table lines = *table;
+        lines.is_inline(false);
+        if (!lines.empty()) {  // That would be written as "{}".
+            text << toml::toml_formatter(lines);
+        }
+        text << "\n";
+        return text.str();
+    }
+    return text_of(node);
+}
+
 /// Returns that a key was given which changes nothing with the model or on the GPUs of the job.
 std::optional<std::string> find_idle_key(const TrainQuestion& question, const plan::Job& job,
                                          TrainAsk ask) {
@@ -74,6 +92,11 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
         {"zero", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
         {"no_overlap_dp", one_replica,
          fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"overlap_dp", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"hsdp", train && job.mapping.instances() == 1,
+         fmt::format("all {} ranks with the same parameters are one group",
+                     job.mapping.replicas())},
+        {"etp", job.model.experts == 0, job.model.name + " has no experts"},
         {"uneven", train && job.model.layers % stages == 0,
          fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
         {"overlap_ep", job.model.experts == 0, job.model.name + " has no experts"},
@@ -92,6 +115,7 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
 
 Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::string& value) {
     question.given.push_back(key.name);
+    question.wish.given.push_back(key.name);
     return key.set(question, value);
 }
 
@@ -114,7 +138,8 @@ Result check_question(const TrainQuestion& question, TrainAsk ask,
 
 std::string in_folder(std::string name, const std::string& folder) {
     const bool is_file = name.ends_with(".toml") || name.find('/') != std::string::npos;
-    return is_file ? (std::filesystem::path(folder) / name).string() : name;
+    return is_file && !is_description(name) ? (std::filesystem::path(folder) / name).string()
+                                            : name;
 }
 
 std::expected<std::vector<SaidKey>, std::string> said_keys(std::string_view text,
@@ -126,8 +151,8 @@ std::expected<std::vector<SaidKey>, std::string> said_keys(std::string_view text
     std::vector<SaidKey> keys;
     for (auto&& [name, node] : *table) {
         if (name != "ask") {
-            keys.push_back({std::string(name.str()), text_of(node), node.is_boolean(),
-                            place(file, name.source())});
+            keys.push_back({std::string(name.str()), text_or_description(name, node),
+                            node.is_boolean(), place(file, name.source())});
         }
     }
     return keys;
@@ -173,7 +198,7 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     if (!model) {
         return std::unexpected(model.error());
     }
-    auto cluster = find_cluster(question.cluster);
+    auto cluster = find_cluster(question.cluster, 0, question.planes);
     if (!cluster) {
         return std::unexpected(cluster.error());
     }
@@ -189,10 +214,10 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
         }
         cluster->gpu.rates = *std::move(rates);
     }
-    plan::Job job =
-        ask == TrainAsk::kTrain
-            ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
-            : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    const plan::JobWish wish = plan::with_defaults(question.wish);
+    plan::Job job = ask == TrainAsk::kTrain
+                        ? plan::job_to_time(*std::move(model), *std::move(cluster), wish)
+                        : plan::job_to_search(*std::move(model), *std::move(cluster), wish);
     if (const auto idle = find_idle_key(question, job, ask)) {
         return std::unexpected(*idle);
     }

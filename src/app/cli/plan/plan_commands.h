@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/calibration.h"
 #include "answer/question.h"
 #include "app/cli/commands.h"
 #include "app/fabric/term.h"
@@ -47,6 +48,13 @@ struct PlanServeOptions {
 };
 int cmd_plan_serve(const PlanServeOptions& options);
 
+struct PlanExpectOptions {
+    answer::ExpectQuestion question;
+    bool json = false;
+};
+/// Returns 1 if a row is off, 2 if the question or a log is wrong.
+int cmd_plan_expect(const PlanExpectOptions& options);
+
 struct PlanValidateOptions {
     bool markdown = false;
     bool errors = false;
@@ -54,13 +62,28 @@ struct PlanValidateOptions {
 };
 int cmd_plan_validate(const PlanValidateOptions& options);
 
+struct PlanCalibrateOptions {
+    answer::CalibrateQuestion question;
+    std::string output;
+    std::string device;
+    std::string python = "python3";
+    bool device_given = false;
+    bool python_given = false;
+    bool quick = false;
+    bool program = false;
+    bool json = false;
+};
+int cmd_plan_calibrate(const PlanCalibrateOptions& options);
+
 struct PlanOptions {
     PlanClusterOptions presets;
     PlanClusterOptions show;
     PlanCollectiveOptions collective;
     PlanCompareOptions compare;
     PlanServeOptions serve;
+    PlanExpectOptions expect;
     PlanValidateOptions validate;
+    PlanCalibrateOptions calibrate;
 };
 
 }  // namespace softib::app

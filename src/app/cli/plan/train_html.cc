@@ -58,6 +58,7 @@ KindIndex kind_of(plan::SideWork work) {
         case plan::SideWork::kEmbedding:
             return kEmbedding;
         case plan::SideWork::kOptimizer:
+        case plan::SideWork::kHost:
             break;
     }
     return kOptimizer;
@@ -124,6 +125,9 @@ std::vector<Lane> lanes_of(const plan::Step& step) {
         }
     }
     for (const plan::SideEvent& event : step.side) {
+        if (event.work == plan::SideWork::kHost) {
+            continue;  // The stage waits for its host.
+        }
         add(event.stage, kind_of(event.work), event.start, event.end, "");
     }
     const std::size_t pieces = std::clamp<std::size_t>(kEvents / 2 / lanes.size(), 800, 3000);
@@ -313,6 +317,7 @@ std::string to_html(const Report& report) {
     body += panel("Memory of a GPU",
                   memory_bar(step.memory) + "<details><summary>As a table</summary>\n" +
                       page_table({"part", "GiB"}, memory_rows(step.memory)) + "</details>\n");
+    body += panel("Choices", page_table({"choice", "value", "by"}, choice_rows(report)));
     return body + notes_html("What the figures stand on", report.notes) + page_foot();
 }
 
