@@ -140,6 +140,34 @@ def expect(cluster: ClusterLike, log: File | Iterable[File] | None = None, *,
 
 
 @keywords
+def serve(model: ModelLike, cluster: ClusterLike, *, prefill: int | None = None,
+          decode: int | None = None, prefill_tp: int | None = None, decode_tp: int | None = None,
+          rate: float | str | None = None, prompt: int | str | None = None,
+          answer: int | str | None = None, reuse: float | str | None = None,
+          decode_reuse: float | str | None = None, stream: bool | None = None,
+          precision: str | None = None, kv_precision: str | None = None,
+          batch: int | None = None, rails: int | None = None, requests: int | None = None,
+          seed: int | None = None, seeds: int | None = None, network: str | None = None,
+          html: File | None = None) -> Answer:
+    """Returns the times to tokens of a service by pools of prefill and decode nodes.
+
+    prefill, decode: nodes of the pools; prefill_tp, decode_tp: GPUs of an instance
+    rate: requests a second, at random times
+    prompt, answer: tokens, as 4096, "uniform:LOW:HIGH", "exp:MEAN" or "lognormal:MEAN:SIGMA"
+    reuse, decode_reuse: parts of a prompt whose KV cache the prefill and decode pools have
+    stream: whether KV caches travel while the prompt is computed
+    precision, kv_precision: of products and weights, and of KV caches
+    batch: most answers that a decode instance computes at once
+    rails: NICs of a node that carry KV caches; 1, 2, 4 and so on unless said
+    requests: of a run; seed: of the first run; seeds: runs
+    network: how KV caches move: flow or packet
+    html: a file that is written
+    """
+    found: Answer = _answer("serve", locals())
+    return found
+
+
+@keywords
 def compare(what: str, cluster: ClusterLike | None = None, *, nodes: int | None = None,
             model: str | None = None, size: str | int | None = None, prices: File | None = None,
             html: File | None = None) -> Answer:
@@ -204,12 +232,13 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
            rates: File | None = None, network: str | None = None,
            placement: str | None = None, seed: int | None = None,
            rails_crossed: bool | None = None, top: int | None = None,
-           threads: int | None = None) -> Answer:
+           threads: int | None = None, html: File | None = None) -> Answer:
     """Returns the quickest mappings of a model onto a cluster: those in `best` go into train().
 
     mapping and keywords of Mapping: what all of them must have
     planes, rates, network, placement, seed, rails_crossed: as in train()
     top: how many mappings to return; threads: that try mappings
+    html: a file that is written
     """
     answer: Answer = _answer("search", locals())
     return answer

@@ -14,6 +14,7 @@
 #include "answer/description.h"
 #include "answer/expect.h"
 #include "answer/plan_keys.h"
+#include "answer/serve.h"
 #include "answer/train.h"
 #include "core/base/nearest.h"
 #include "spec/train/question.h"
@@ -93,6 +94,10 @@ std::expected<plan::Comparison, Refusal> comparison(const CompareQuestion& quest
     return compare(question);
 }
 
+std::expected<plan::ServeAnswer, Refusal> service(const ServeQuestion& question) {
+    return serve(question);
+}
+
 std::expected<ExpectReport, Refusal> expectation(const ExpectQuestion& question) {
     return expect(question);
 }
@@ -109,6 +114,7 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"show", answer_keys<ClusterQuestion, show>},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
                            {"compare", answer_keys<CompareQuestion, comparison>},
+                           {"serve", answer_keys<ServeQuestion, service>},
                            {"calibrate", answer_keys<CalibrateQuestion, calibrate>},
                            {"expect", answer_keys<ExpectQuestion, expectation>}};
 

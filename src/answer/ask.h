@@ -4,8 +4,9 @@
 // Questions to the planner as a text in TOML, whose key `ask` says what is asked:
 //
 //   ask = "train"              # or "search", "models", "presets", "show", "collective", "compare",
-//   "expect" model = "gpt3-175b"        # keys of spec/train/question.h, or of plan_keys.cc cluster
-//   = "superpod-h100"
+//                            # "expect", "calibrate", "serve"
+//   model = "gpt3-175b"        # keys of spec/train/question.h, or of plan_keys.cc
+//   cluster = "superpod-h100"
 
 #include <expected>
 #include <optional>

@@ -8,6 +8,7 @@
 
 #include "answer/idle_options.h"
 #include "answer/json_text.h"
+#include "plan/serve/kv.h"
 #include "plan/units.h"
 #include "spec/cluster/cluster_file.h"
 
@@ -18,8 +19,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kCompareCluster[] = "superpod-h100:2";
-/// Size of the KV cache of 128k tokens of Llama 3 70B, at 320 KiB a token.
-constexpr std::uint64_t kKvCacheBytes = 40ULL << 30;
+/// Returns the bytes of the KV cache of 128k tokens of Llama 3.1 70B.
+std::uint64_t kv_cache_bytes() {
+    constexpr double kTokens = 131072;
+    return static_cast<std::uint64_t>(kTokens *
+                                      plan::kv_bytes_per_token(*plan::find_model("llama3.1-70b")));
+}
 
 }  // namespace
 
@@ -40,7 +45,7 @@ std::expected<plan::Comparison, Refusal> compare(const CompareQuestion& question
     request.cluster = *std::move(cluster);
     request.model = question.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
     if (question.what == "kv-cache") {
-        request.bytes = kKvCacheBytes;
+        request.bytes = kv_cache_bytes();
     }
     if (!question.prices.empty()) {
         auto prices = spec::load_prices(question.prices);

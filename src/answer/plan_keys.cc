@@ -63,6 +63,28 @@ constexpr Key<CompareQuestion> kCompareKeys[] = {
     {.name = "size", .field = &CompareQuestion::size},
     {.name = "prices", .field = &CompareQuestion::prices, .is_file = true}};
 
+constexpr Key<ServeQuestion> kServeKeys[] = {
+    {.name = "model", .field = &ServeQuestion::model, .is_file = true},
+    {.name = "cluster", .field = &ServeQuestion::cluster, .is_file = true},
+    {.name = "prefill", .field = &ServeQuestion::prefill, .most = kNodesMost},
+    {.name = "decode", .field = &ServeQuestion::decode, .most = kNodesMost},
+    {.name = "prefill_tp", .field = &ServeQuestion::prefill_tp, .most = kRailsMost},
+    {.name = "decode_tp", .field = &ServeQuestion::decode_tp, .most = kRailsMost},
+    {.name = "rate", .field = &ServeQuestion::rate},
+    {.name = "prompt", .field = &ServeQuestion::prompt},
+    {.name = "answer", .field = &ServeQuestion::answer},
+    {.name = "reuse", .field = &ServeQuestion::reuse},
+    {.name = "decode_reuse", .field = &ServeQuestion::decode_reuse},
+    {.name = "stream", .field = &ServeQuestion::stream},
+    {.name = "precision", .field = &ServeQuestion::precision},
+    {.name = "kv_precision", .field = &ServeQuestion::kv_precision, .choices = kKvPrecisions},
+    {.name = "batch", .field = &ServeQuestion::batch, .most = kBatchMost},
+    {.name = "rails", .field = &ServeQuestion::rails, .most = kRailsMost},
+    {.name = "requests", .field = &ServeQuestion::requests, .most = kRequestsMost},
+    {.name = "seed", .field = &ServeQuestion::seed},
+    {.name = "seeds", .field = &ServeQuestion::seeds, .most = kSeedsMost},
+    {.name = "network", .field = &ServeQuestion::network, .choices = kModels}};
+
 constexpr Key<CalibrateQuestion> kCalibrateKeys[] = {
     {.name = "measurements", .field = &CalibrateQuestion::measurements, .is_file = true},
     {.name = "cluster", .field = &CalibrateQuestion::cluster, .is_file = true}};
@@ -200,6 +222,11 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
                CompareQuestion& question) {
     return read_all<CompareQuestion>(kCompareKeys, said, folder, question);
 }
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ServeQuestion& question) {
+    return read_all<ServeQuestion>(kServeKeys, said, folder, question);
+}
+
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CalibrateQuestion& question) {
     return read_all<CalibrateQuestion>(kCalibrateKeys, said, folder, question);

@@ -25,6 +25,8 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CompareQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ServeQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CalibrateQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ExpectQuestion& question);

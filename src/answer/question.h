@@ -53,6 +53,30 @@ struct CompareQuestion {
     std::vector<std::string> given = {};
 };
 
+struct ServeQuestion {
+    std::string model = {};        ///< A model by name, or a file.
+    std::string cluster = {};      ///< A preset or a file.
+    std::uint32_t prefill = 1;     ///< Nodes of the prefill pool.
+    std::uint32_t decode = 1;      ///< Nodes of the decode pool.
+    std::uint32_t prefill_tp = 0;  ///< GPUs of an instance; 0: all of a node.
+    std::uint32_t decode_tp = 0;
+    std::string rate = "1";  ///< Requests a second.
+    std::string prompt = "4096";
+    std::string answer = "256";
+    std::string reuse = "0";         ///< Part of a prompt that the prefill pool has computed.
+    std::string decode_reuse = "0";  ///< Part that the decode pool has, and is not sent.
+    bool stream = false;             ///< Whether KV caches travel while the prompt is computed.
+    std::string precision = "bf16";
+    std::string kv_precision = "bf16";
+    std::uint32_t batch = 256;
+    std::uint32_t rails = 0;  ///< Rails of a node; 0: 1, 2, 4 ... all.
+    std::uint32_t requests = 2000;
+    std::uint64_t seed = 1;
+    std::uint32_t seeds = 3;
+    std::string network = "flow";
+    std::vector<std::string> given = {};
+};
+
 struct CalibrateQuestion {
     std::string measurements = {};  ///< A file that the measuring program wrote.
     std::string cluster = {};       ///< The cluster of the GPU; empty: it is known by its name.
@@ -84,6 +108,11 @@ inline constexpr char kStacks[] = "nccl|mpi";
 inline constexpr char kComparisons[] =
     "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache|"
     "planes";
+inline constexpr char kKvPrecisions[] = "bf16|fp8";
+inline constexpr std::uint32_t kRailsMost = 64;
+inline constexpr std::uint32_t kBatchMost = 4096;
+inline constexpr std::uint32_t kRequestsMost = 1'000'000;
+inline constexpr std::uint32_t kSeedsMost = 100;
 inline constexpr std::uint32_t kNodesMost = 1'000'000;
 inline constexpr std::uint32_t kPlanesMost = 64;
 inline constexpr std::uint32_t kChannelsMost = 1024;

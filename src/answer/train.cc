@@ -78,6 +78,29 @@ std::string note_of(const plan::SearchResult& chosen) {
     return text;
 }
 
+/// Returns how busy the exchanges of a step keep the fabric.
+std::optional<plan::FabricLoad> load_of(const plan::Job& job, const plan::Step& step,
+                                        const plan::Communication& network) {
+    using plan::Dimension;
+    const plan::Groups groups = plan::groups_of(job.mapping);
+    const auto bytes = [&](Dimension dimension) {
+        return step.bytes[static_cast<std::size_t>(dimension)].fabric;
+    };
+    // Gradients of experts have a group of their own; both have their parts by parameters.
+    const double experts = plan::expert_layer_parameters(job.model, job.mapping);
+    const bool moe = job.model.expert_layers() > 0;
+    const double shared = plan::shared_layer_parameters(job.model, job.mapping, moe);
+    const double part = moe ? experts / (experts + shared) : 0;
+    const double data = bytes(Dimension::kData);
+    return network.load({{plan::Exchange::kAllReduce, groups.tensor, bytes(Dimension::kTensor)},
+                         {plan::Exchange::kAllGather, groups.context, bytes(Dimension::kContext)},
+                         {plan::Exchange::kAllToAll, groups.expert, bytes(Dimension::kExpert)},
+                         {plan::Exchange::kSend, groups.pipeline, bytes(Dimension::kPipeline)},
+                         {plan::Exchange::kAllReduce, groups.data, data * (1 - part)},
+                         {plan::Exchange::kAllReduce, groups.expert_data, data * part}},
+                        step.seconds);
+}
+
 }  // namespace
 
 std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
@@ -123,6 +146,7 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, N
     if (!chosen.best.empty()) {
         notes.insert(notes.begin(), note_of(chosen));
     }
+    auto load = load_of(*job, *step, **network);
     return TimedStep{
         .report = {.model = std::move(job->model),
                    .cluster = std::move(job->cluster),
@@ -134,6 +158,7 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, N
                    .choices = plan::choices_of(job->mapping, question.wish.preset, question.given),
                    .tokens = question.tokens,
                    .network = question.network,
+                   .load = std::move(load),
                    .notes = std::move(notes)},
         .network = *std::move(network)};
 }

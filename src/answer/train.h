@@ -8,6 +8,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct StepReport {
     std::vector<plan::Choice> choices = {};      ///< How the job computes, and who says so.
     double tokens = 0;                           ///< Tokens to train on; 0: the user did not say.
     std::string network = {};                    ///< How exchanges were timed: "flow".
+    std::optional<plan::FabricLoad> load = {};   ///< How busy the step keeps the fabric, if known.
     std::vector<std::string> notes = {};  ///< What the answer stands on (plan/train/basis.h).
 };
 

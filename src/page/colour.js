@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Colours for numbers. Both scales change evenly in lightness, beginning at the background's, so
-// that people who see few colours can read them too. A port that is down also has a cross.
+// Colours for numbers, by the scale of tokens.css. A port that is down also has a cross.
 
-const DARK = ["#202b36", "#2e3f74", "#2c5685", "#266d8c", "#1f848c", "#229b84", "#44b172",
-              "#7ac456", "#b3d23d", "#e6dc37", "#fff3b0"];
-const LIGHT = ["#e3e9ee", "#cfe5dc", "#b0dacb", "#86cabf", "#5ab3b3", "#3c97aa", "#2f799c",
-               "#2a5c8c", "#274277", "#241f5c", "#2a0a3d"];
+const STEPS = 11;
+const scales = {};
 
 export const METRICS = {
   load: {name: "Load", help: "of what ports send, as a part of the cable's speed"},
@@ -14,7 +11,16 @@ export const METRICS = {
 };
 
 export const isDark = () => document.documentElement.dataset.theme === "dark";
-export const scale = () => (isDark() ? DARK : LIGHT);
+/// Returns the colours of the steps of the scale, in the page's theme.
+export function scale() {
+  const theme = document.documentElement.dataset.theme;
+  if (!scales[theme]) {
+    const style = getComputedStyle(document.documentElement);
+    scales[theme] = Array.from({length: STEPS}, (_, step) =>
+      style.getPropertyValue(`--load-${step}`).trim());
+  }
+  return scales[theme];
+}
 export const downColour = () => (isDark() ? "#ff5f87" : "#b80f4a");
 
 /// Returns the step of the colour scale for a value: 0 for nothing, 1 to 10 for tenths; for errors,

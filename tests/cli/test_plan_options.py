@@ -48,6 +48,24 @@ nodes = 6
 [fabric]
 radix = 8
 """
+SERVICE = ("--model", "llama3.1-8b", "--cluster", "hgx-h200:4", "--requests", "60", "--rate",
+           "10", "--seeds", "2", "--rails", "1")
+SERVICES = {
+    "short prompts": (*SERVICE, "--prompt", "256"),
+    "a prefix": (*SERVICE, "--reuse", "0.5", "--prompt", "lognormal:300:0.7"),
+    "small instances": (*SERVICE, "--prompt", "256", "--prefill-tp", "2", "--decode-tp", "4",
+                        "--prefill", "2"),
+}
+SERVE_VALUES = {
+    "--model": ["llama3.1-70b"], "--cluster": ["hgx-b200:4"], "--prefill": ["3"],
+    "--decode": ["2"], "--prefill-tp": ["1"], "--decode-tp": ["2"], "--rate": ["20"],
+    "--prompt": ["2000"], "--answer": ["exp:100"], "--reuse": ["25%"], "--decode-reuse": ["0.2"],
+    "--stream": None,
+    "--precision": ["fp8"], "--kv-precision": ["fp8"], "--rails": ["4"],
+    "--batch": ["2", "5", "7", "9"],
+    "--requests": ["50"], "--seed": ["9"], "--seeds": ["1"], "--network": ["packet"],
+    "--json": None, "--html": ["{file}"],
+}
 COMPARE_VALUES = {
     "--cluster": ["hgx-b200:2"], "--nodes": ["3", "8"], "--size": ["2MB"],
     "--prices": ["{prices}"], "--model": ["packet"], "--json": None, "--html": ["{file}"],
@@ -62,7 +80,8 @@ TRACES = EXAMPLES.parent / "traces"
 HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
 TIMED = ("--measurements",
          str(EXAMPLES.parents[1] / "src" / "plan" / "train" / "kernels" / "h200.json"))
-ELSEWHERE = ("plan collective", "plan compare", "plan train", "plan search", "trace run")
+ELSEWHERE = ("plan collective", "plan compare", "plan serve", "plan train", "plan search",
+             "trace run")
 EXPECT = ("--benchmark", "all_reduce_perf", "--sizes", "32M")
 ON_FOUR = ("--cluster", "hgx-h100:4")
 ROWS = {
@@ -189,6 +208,11 @@ class PlanOptions(CliCase):
         values = {**COMPARE_VALUES, "--cluster": [spines[1]]}
         self.assertEqual(self.check(failed, names, values), len(names))
 
+    def test_every_option_of_a_service_acts(self):
+        kinds = {name: ("plan", "serve", *words) for name, words in SERVICES.items()}
+        names = self.options_of("plan", "serve")
+        self.assertEqual(self.check(kinds, names, SERVE_VALUES), len(kinds) * len(names))
+
     def test_every_option_is_a_key_of_a_question(self):
         library = ctypes.CDLL(str(BUILD / "lib" / "libsoftib.so.0"))
         error = ctypes.create_string_buffer(1000)
@@ -200,7 +224,7 @@ class PlanOptions(CliCase):
             return error.value.decode()
 
         library.softib_ask.restype = ctypes.c_void_p
-        for what in ("show", "collective", "compare", "calibrate", "expect"):
+        for what in ("show", "collective", "compare", "calibrate", "expect", "serve"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))

@@ -128,7 +128,7 @@ ALLOWED = {
     "app/cli": ["core/base", "core/topo", "core/cm", "core/routing", "net", "parallel", "plan",
                 "spec/cluster", "spec/trace", "spec/scenario", "spec/train", "answer", "spec",
                 "run", "runtime/shm", "runtime/direct", "view", "telemetry", "telemetry/store",
-                "app/fabric"],
+                "page", "app/fabric"],
     "app/programs": ["core/topo", "spec", "runtime/daemon", "runtime/carrier", "telemetry",
                      "telemetry/mad", "telemetry/export", "telemetry/store", "server",
                      "app/fabric"],

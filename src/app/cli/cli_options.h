@@ -95,5 +95,6 @@ std::span<const Subcommand> telemetry_subcommands();
 std::span<const Subcommand> trace_subcommands();
 /// Adds the subcommands of `softib plan` about training.
 std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed);
+Command add_serve(CLI::App& plan, struct PlanServeOptions& options);
 
 }  // namespace softib::app

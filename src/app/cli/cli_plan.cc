@@ -237,8 +237,8 @@ Command add_plan(CLI::App& app, Parsed& parsed) {
     const auto actions = std::make_shared<std::vector<Command>>(std::vector<Command>{
         add_presets(*plan, options.presets), add_show(*plan, options.show),
         add_collective(*plan, options.collective), add_compare(*plan, options.compare),
-        add_expect(*plan, options.expect), add_validate(*plan, options.validate),
-        add_calibrate(*plan, options.calibrate)});
+        add_serve(*plan, options.serve), add_expect(*plan, options.expect),
+        add_validate(*plan, options.validate), add_calibrate(*plan, options.calibrate)});
     std::ranges::move(add_training_commands(*plan, parsed), std::back_inserter(*actions));
     return {plan, [actions] {
                 return std::ranges::find_if(*actions,

@@ -3,21 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "page/report_files.h"
+
 namespace softib::app {
 
 namespace {
-
-constexpr char kPageStyle[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;"
-    "color:#1f2328}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25em .6em;"
-    "border-bottom:1px solid "
-    "#d1d9e0}td:first-child{white-space:nowrap}th{font-weight:600}svg{width:100%;height:auto}"
-    "text{font:12px system-ui,sans-serif;fill:#59636e}.note{background:#fff8c5;padding:.5em 1em}"
-    "li{margin:.3em 0}.axis{stroke:#59636e;fill:none}.cell{stroke:#d1d9e0;stroke-width:.5}"
-    ":root{color-scheme:light dark}@media(prefers-color-scheme:dark){"
-    "body{background:#0d1117;color:#e6edf3}th,td{border-color:#30363d}text{fill:#9198a1}"
-    ".note{background:#3d2e00}.axis{stroke:#9198a1}.cell{stroke:#30363d}}";
 
 /// Returns a row of a table as HTML; `tag` is "th" or "td".
 std::string table_row(const Cells& row, const char* tag) {
@@ -31,11 +21,11 @@ std::string table_row(const Cells& row, const char* tag) {
 }  // namespace
 
 std::string page_table(const std::vector<Cells>& rows) {
-    std::string out = "<table>\n";
+    std::string out = "<div class=\"scroll\" tabindex=\"0\"><table>\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
         out += table_row(rows[i], i == 0 ? "th" : "td");
     }
-    return out + "</table>\n";
+    return out + "</table></div>\n";
 }
 
 std::string page_table(Cells header, std::vector<Cells> rows) {
@@ -43,17 +33,51 @@ std::string page_table(Cells header, std::vector<Cells> rows) {
     return page_table(rows);
 }
 
-std::string page_head(std::string_view title) {
+std::string page_head(std::string_view title, std::string_view below) {
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width\"><title>{0}</title>"
-        "<style>{1}</style></head><body>\n<h1>{0}</h1>\n",
-        escaped(title), kPageStyle);
+        "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+        "<title>{0}</title>\n<style>{1}</style></head><body>\n"
+        "<header class=\"top\"><div><h1>{0}</h1>{2}</div>"
+        "<button type=\"button\" id=\"theme\" hidden>Dark</button></header>\n<main>\n",
+        escaped(title), page::report_style(),
+        below.empty() ? "" : fmt::format("<p class=\"sub\">{}</p>", escaped(below)));
+}
+
+std::string page_foot() {
+    return fmt::format(
+        "</main>\n<footer>Made by softib {}; this file needs no network.</footer>\n"
+        "<script>\n{}</script></body></html>\n",
+        SOFTIB_VERSION, page::report_script());
+}
+
+std::string panel(std::string_view heading, std::string_view body) {
+    return fmt::format("<section class=\"panel\"><h2>{}</h2>\n{}</section>\n", escaped(heading),
+                       body);
+}
+
+std::string tiles(const std::vector<Tile>& all) {
+    std::string out;
+    for (const Tile& tile : all) {
+        out += fmt::format(
+            "<div class=\"tile\"><span>{}</span><strong>{}</strong><span>{}</span></div>\n",
+            escaped(tile.name), escaped(tile.value), escaped(tile.below));
+    }
+    return "<div class=\"tiles\">\n" + out + "</div>\n";
+}
+
+std::string notes_html(std::string_view heading, const std::vector<std::string>& notes) {
+    std::string out;
+    for (const std::string& note : notes) {
+        out += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+    }
+    return notes.empty() ? "" : panel(heading, out);
 }
 
 std::string picture(double height, const std::string& inside) {
-    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kPictureWidth,
-                       height, inside);
+    return fmt::format(
+        "<svg class=\"whole\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Plot\">\n{}</svg>\n",
+        kPictureWidth, height, inside);
 }
 
 std::string axis_marks(double left, double right, double y, int steps,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Pages of HTML that load nothing else: no script, no font and no picture.
+// Reports: pages of HTML that load nothing else, light and dark, whose pictures need no script.
+// src/page/report has their style, and the script that zooms timelines.
 
 #include <array>
 #include <functional>
@@ -22,8 +23,20 @@ using Cells = std::vector<std::string>;
 std::string page_table(const std::vector<Cells>& rows);
 std::string page_table(Cells header, std::vector<Cells> rows);
 /// Returns the beginning of a page, up to and with its title as the first heading.
-std::string page_head(std::string_view title);
-inline constexpr char kPageFoot[] = "</body></html>\n";
+std::string page_head(std::string_view title, std::string_view below = {});
+/// Returns the end of a page.
+std::string page_foot();
+/// Returns a part of a page that has a heading.
+std::string panel(std::string_view heading, std::string_view body);
+/// A figure that a reader should see first.
+struct Tile {
+    std::string name;
+    std::string value;
+    std::string below = {};
+};
+std::string tiles(const std::vector<Tile>& all);
+/// Returns sentences about what figures stand on.
+std::string notes_html(std::string_view heading, const std::vector<std::string>& notes);
 
 inline constexpr double kPictureWidth = 860;
 /// Returns a picture, as SVG, of the width of a page.

@@ -248,6 +248,31 @@ std::expected<Parts, std::string> CollectiveModel::on_hosts(Op op, const Algorit
     return row.on_hosts({layout(), host_round_us(step_us_), leaf_us_}, op, bytes);
 }
 
+std::optional<FabricLoad> CollectiveModel::load(Op op, Algorithm algorithm, std::uint64_t bytes,
+                                                Protocol protocol) {
+    const AlgorithmRow& row = row_of(algorithm);
+    const auto parts = parts_of(op, row, protocol, bytes);
+    std::optional<Carried> all;
+    double seconds = 0;
+    for (std::size_t round = 0; parts && round < parts->rounds.size(); ++round) {
+        const auto played = play(*parts, round, op, row, protocol);
+        const auto carried = stage_->carried(parts->rounds[round]);
+        if (!played || !carried) {
+            return std::nullopt;
+        }
+        seconds += played->us * 1e-6;
+        if (!all) {
+            all = carried;
+            continue;
+        }
+        for (std::size_t i = 0; i < all->ports.size(); ++i) {
+            all->ports[i].bytes += carried->ports[i].bytes;
+        }
+    }
+    return all && seconds > 0 ? std::optional(fabric_load(*all->fabric, all->ports, seconds))
+                              : std::nullopt;
+}
+
 std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std::size_t round,
                                                          Op op, const AlgorithmRow& row,
                                                          Protocol protocol) {

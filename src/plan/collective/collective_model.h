@@ -94,6 +94,10 @@ class CollectiveModel {
                                             std::optional<Protocol> protocol = {});
     std::expected<Timing, std::string> time(Op op, const AlgorithmRow& row, std::uint64_t bytes,
                                             std::optional<Protocol> protocol = {});
+    /// Returns how busy an operation keeps the fabric while it goes on; std::nullopt if the model
+    /// of the fabric does not know, or no messages cross it.
+    std::optional<FabricLoad> load(Op op, Algorithm algorithm, std::uint64_t bytes,
+                                   Protocol protocol);
     /// Returns the number of a node in the middle of the cluster, in another NVLink domain than the
     /// first node.
     std::uint32_t far_node() const;

@@ -88,6 +88,38 @@ std::expected<std::uint32_t, std::string> FlowStage::find_way(
     return number;
 }
 
+std::optional<Carried> FlowStage::carried(const Flows& flows) const {
+    std::vector<double> bytes(network_.link_count());
+    std::vector<Way> ways;
+    std::map<WayKey, std::uint32_t> known;
+    for (const NicFlow& flow : flows) {
+        const auto way = find_way(flow, known, ways);
+        if (!way) {
+            return std::nullopt;
+        }
+        const auto wire = static_cast<double>(wire_.bytes_of(flow.bytes));
+        bytes[network_.link_of(flow.from)] += wire;
+        bytes[network_.link_to(flow.to)] += wire;
+        for (const Hop& hop : ways[*way].hops) {
+            bytes[hop.link] += wire * hop.share / kWhole;
+        }
+    }
+    const topo::Fabric& fabric = start_.routed.topology;
+    Carried carried{.fabric = &fabric};
+    for (std::uint32_t node = 0; node < fabric.nodes.size(); ++node) {
+        for (std::size_t i = 1; i < fabric.nodes[node].ports.size(); ++i) {
+            const auto port = static_cast<std::uint8_t>(i);
+            if (fabric.nodes[node].ports[i].peer != topo::kNoNode) {
+                const std::uint32_t link = network_.link_of(node, port);
+                carried.ports.push_back(
+                    {node, port, bytes[link],
+                     static_cast<double>(network_.capacity(link)) / kRatePerByte * speed_factor_});
+            }
+        }
+    }
+    return carried;
+}
+
 std::expected<Played, std::string> FlowStage::play(const Flows& flows, double flow_bytes_per_s) {
     Played played{.by_rates = true};
     std::vector<Way> ways;

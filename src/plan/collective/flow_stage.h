@@ -37,6 +37,7 @@ class FlowStage : public Stage {
     FlowStage& operator=(const FlowStage&) = delete;
 
     std::expected<Played, std::string> play(const Flows& flows, double flow_bytes_per_s) override;
+    std::optional<Carried> carried(const Flows& flows) const override;
 
   private:
     /// A path between leaf switches that several flows have in common.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "net/sim/simulation.h"
 #include "plan/cluster/cluster.h"
 #include "plan/collective/flows.h"
+#include "plan/fabric_load.h"
 
 namespace softib::plan {
 
@@ -26,6 +28,12 @@ struct Played {
     bool by_rates = false;  ///< Whether the time of long flows is proportional to their bytes.
 };
 
+/// What flows put on the cables of a fabric.
+struct Carried {
+    const topo::Fabric* fabric = nullptr;  ///< That of the stage.
+    std::vector<PortUse> ports = {};       ///< All ports that have a cable.
+};
+
 class Stage {
   public:
     virtual ~Stage() = default;
@@ -33,6 +41,9 @@ class Stage {
     /// no limit. The error names the end ports of a flow that has no route.
     virtual std::expected<Played, std::string> play(const Flows& flows,
                                                     double flow_bytes_per_s = 0) = 0;
+    /// Returns the bytes that the flows put on each direction of each cable; std::nullopt if the
+    /// stage does not know, or a flow has no route.
+    virtual std::optional<Carried> carried(const Flows&) const { return std::nullopt; }
 };
 
 struct StageOptions {

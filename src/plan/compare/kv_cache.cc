@@ -94,6 +94,9 @@ Comparison compare_kv_cache(const CompareRequest& request) {
                                        show_size(request.bytes), cluster.name,
                                        domain > 1 ? ", between nodes of two NVLink domains" : ""));
     result.notes.emplace_back(
+        "one transfer alone: 'softib plan serve' has many that meet, and the time to a first "
+        "token");
+    result.notes.emplace_back(
         "Mooncake reports 87 GB/s on 4 rails of 200 Gb/s and 190 GB/s on 8 of 400 Gb/s: an engine "
         "that copies or allocates on the way does not reach the links");
     return result;

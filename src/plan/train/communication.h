@@ -10,8 +10,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "plan/cluster/cluster.h"
+#include "plan/fabric_load.h"
 
 namespace softib::plan {
 
@@ -48,6 +50,18 @@ class Communication {
     /// Returns why a cost that was returned is not valid, for example that the fabric does not
     /// connect the ranks; std::nullopt if all are valid.
     virtual std::optional<std::string> fault() const { return std::nullopt; }
+
+    /// The bytes of a step for which a group of ranks takes the fabric.
+    struct Traffic {
+        Exchange exchange = Exchange::kAllReduce;
+        std::vector<std::uint32_t> ranks = {};  ///< The group of rank 0.
+        double bytes = 0;                       ///< What a GPU sends over the fabric, on average.
+    };
+    /// Returns how busy traffic keeps the fabric in this time; std::nullopt if there is no model of
+    /// the fabric that knows.
+    virtual std::optional<FabricLoad> load(const std::vector<Traffic>&, double) const {
+        return std::nullopt;
+    }
 };
 
 /// The data rates that NCCL reaches on links, and the latencies of its steps.

@@ -60,15 +60,45 @@ ExchangeCost FabricCommunication::cost(Exchange exchange, double bytes,
         ranks.front() / domain_gpus_ == ranks.back() / domain_gpus_) {
         return cost;
     }
-    const Pattern pattern = exchange == Exchange::kSend       ? Pattern::kSend
-                            : exchange == Exchange::kAllToAll ? Pattern::kAllToAll
-                                                              : Pattern::kRing;
-    const Phase& phase = phase_of(pattern, ranks);
+    const Phase& phase = phase_of(pattern_of(exchange), ranks);
     const double stream =
         phase.seconds_per_byte * sent_bytes(exchange, bytes, static_cast<double>(ranks.size()));
     cost.seconds += phase.latency_s + std::max(0.0, stream - cost.stream_s);
     cost.stream_s = std::max(cost.stream_s, stream);
     return cost;
+}
+
+FabricCommunication::Pattern FabricCommunication::pattern_of(Exchange exchange) {
+    return exchange == Exchange::kSend       ? Pattern::kSend
+           : exchange == Exchange::kAllToAll ? Pattern::kAllToAll
+                                             : Pattern::kRing;
+}
+
+std::optional<FabricLoad> FabricCommunication::load(const std::vector<Traffic>& traffic,
+                                                    double seconds) const {
+    std::optional<Carried> all;
+    for (const Traffic& each : traffic) {
+        if (each.bytes <= 0 || each.ranks.size() < 2) {
+            continue;
+        }
+        const Flows flows = flows_of(pattern_of(each.exchange), each.ranks);
+        const auto carried = stage_->carried(flows);
+        double played = 0;
+        for (const NicFlow& flow : flows) {
+            played += static_cast<double>(flow.bytes);
+        }
+        if (!carried || played <= 0) {
+            return std::nullopt;
+        }
+        const double factor = each.bytes * gpus_ / played;
+        const bool first = !all;
+        all = first ? carried : all;
+        for (std::size_t i = 0; i < all->ports.size(); ++i) {
+            all->ports[i].bytes =
+                (first ? 0 : all->ports[i].bytes) + factor * carried->ports[i].bytes;
+        }
+    }
+    return all ? std::optional(fabric_load(*all->fabric, all->ports, seconds)) : std::nullopt;
 }
 
 const FabricCommunication::Phase& FabricCommunication::phase_of(

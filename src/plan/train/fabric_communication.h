@@ -47,6 +47,8 @@ class FabricCommunication : public Communication {
     ExchangeCost cost(Exchange exchange, double bytes,
                       std::span<const std::uint32_t> ranks) const override;
     std::optional<std::string> fault() const override { return fault_; }
+    std::optional<FabricLoad> load(const std::vector<Traffic>& traffic,
+                                   double seconds) const override;
     /// Returns the number of sets of groups that were played.
     std::size_t played() const { return phases_.size(); }
 
@@ -61,6 +63,7 @@ class FabricCommunication : public Communication {
 
     FabricCommunication(const Cluster& cluster, std::uint32_t gpus, const PlacementOptions& options,
                         std::unique_ptr<Stage> stage);
+    static Pattern pattern_of(Exchange exchange);
     const Phase& phase_of(Pattern pattern, std::span<const std::uint32_t> ranks) const;
     Flows flows_of(Pattern pattern, std::span<const std::uint32_t> ranks) const;
     std::vector<std::uint32_t> bases_of(std::span<const std::uint32_t> ranks) const;

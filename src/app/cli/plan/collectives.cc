@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "answer/collective.h"
 #include "app/cli/html_page.h"
 #include "app/cli/plan/collective_export.h"
+#include "app/cli/plan/fabric_html.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/text_file.h"
@@ -60,7 +63,29 @@ std::string size_table(const std::vector<TimedRow>& rows, const std::vector<Seri
     return page_table(header, cells);
 }
 
-std::string rows_html(const answer::CollectiveReport& report) {
+/// Returns the fabric during the quickest algorithm of the largest size, if messages cross it.
+std::string fabric_panel(const answer::TimedCollective& timed) {
+    const std::vector<TimedRow>& rows = timed.report.rows;
+    const TimedRow* shown = nullptr;
+    std::optional<plan::FabricLoad> load;
+    for (const TimedRow& row : rows) {
+        if (shown == nullptr || row.bytes > shown->bytes ||
+            (row.bytes == shown->bytes && row.timing.us < shown->timing.us)) {
+            if (auto found = timed.model->load(timed.report.op, row.algorithm, row.bytes,
+                                               row.timing.protocol)) {
+                load = std::move(found);
+                shown = &row;
+            }
+        }
+    }
+    return load ? panel(fmt::format("The fabric during {} of {}", plan::to_string(shown->algorithm),
+                                    plan::show_size(shown->bytes)),
+                        fabric_picture(*load))
+                : "";
+}
+
+std::string rows_html(const answer::TimedCollective& timed) {
+    const answer::CollectiveReport& report = timed.report;
     const std::vector<TimedRow>& rows = report.rows;
     std::vector<Series> series;
     for (const TimedRow& row : rows) {
@@ -71,17 +96,15 @@ std::string rows_html(const answer::CollectiveReport& report) {
         }
         found->points.emplace_back(static_cast<double>(row.bytes), row.timing.busbw);
     }
-    std::string page = page_head(fmt::format("{} on {} ({} GPUs)", report.question.op,
-                                             report.question.cluster, report.ranks)) +
-                       "<h2>busbw by size, GB/s</h2>\n" + line_plot(series, "GB/s") +
-                       size_table(rows, series, &plan::Timing::busbw) +
-                       "<h2>Time by size, us</h2>\n" + size_table(rows, series, &plan::Timing::us);
-    for (const auto* const lines : {&report.notes, &report.assumptions, &report.evidence}) {
-        for (const std::string& line : *lines) {
-            page += fmt::format("<p class=\"note\">{}</p>\n", escaped(line));
-        }
-    }
-    return page + kPageFoot;
+    std::vector<std::string> notes = report.notes;
+    notes.insert(notes.end(), report.assumptions.begin(), report.assumptions.end());
+    notes.insert(notes.end(), report.evidence.begin(), report.evidence.end());
+    return page_head(fmt::format("{} on {} ({} GPUs)", report.question.op, report.question.cluster,
+                                 report.ranks)) +
+           panel("Bus bandwidth by size", line_plot(series, "GB/s")) + fabric_panel(timed) +
+           panel("busbw by size, GB/s", size_table(rows, series, &plan::Timing::busbw)) +
+           panel("Time by size, us", size_table(rows, series, &plan::Timing::us)) +
+           notes_html("What the figures stand on", notes) + page_foot();
 }
 
 /// Looks at all files that will be written. Returns the exit status, 0 if nothing is wrong.
@@ -92,9 +115,10 @@ int check_files(const PlanCollectiveOptions& options, const std::vector<trace::E
     return check_outputs(written, {&options.question.cluster, 1});
 }
 
-int print_report(const PlanCollectiveOptions& options, const answer::CollectiveReport& report) {
+int print_report(const PlanCollectiveOptions& options, const answer::TimedCollective& timed) {
+    const answer::CollectiveReport& report = timed.report;
     if (!options.html.empty()) {
-        const int status = write_text(options.html, rows_html(report));
+        const int status = write_text(options.html, rows_html(timed));
         if (status != 0 || options.html == "-") {
             return status;
         }
@@ -159,7 +183,7 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
             return status;
         }
     }
-    return print_report(options, report);
+    return print_report(options, *timed);
 }
 
 }  // namespace softib::app

@@ -70,7 +70,7 @@ std::string lines_by_size(const plan::Comparison& comparison) {
             }
         }
     }
-    return line_plot(series, "");
+    return line_plot(series, "us");
 }
 
 std::string bars_by_row(const plan::Comparison& comparison) {
@@ -82,9 +82,47 @@ std::string bars_by_row(const plan::Comparison& comparison) {
                 bars.emplace_back(row.name, row.values[i]);
             }
         }
-        page += fmt::format("<h2>{}</h2>\n", escaped(comparison.columns[i])) + bar_plot(bars, "");
+        page += fmt::format("<div><h3>{}</h3>\n{}</div>\n", escaped(comparison.columns[i]),
+                            bar_plot(bars, ""));
     }
-    return page;
+    return panel("Side by side", "<div class=\"multiples\">\n" + page + "</div>\n");
+}
+
+/// Returns a plot of what a network costs against what it does, if the comparison has both.
+std::string cost_plot(const plan::Comparison& comparison) {
+    const auto column = [&](std::string_view name) {
+        return static_cast<std::size_t>(std::ranges::find(comparison.columns, name) -
+                                        comparison.columns.begin());
+    };
+    const std::size_t low = column("M$ from");
+    const std::size_t high = column("M$ to");
+    std::size_t what = column("step s");
+    const bool steps = what < comparison.columns.size();
+    what = steps ? what : column("all-to-all GB/s");
+    if (std::max({low, high, what}) >= comparison.columns.size()) {
+        return "";
+    }
+    std::vector<ScatterPoint> points;
+    for (const plan::ComparisonRow& row : comparison.rows) {
+        if (row.values.size() <= std::max({low, high, what})) {
+            continue;
+        }
+        points.push_back(
+            {.x = (row.values[low] + row.values[high]) / 2,
+             .y = row.values[what],
+             .name = row.name,
+             .tag = row.name,
+             .detail = fmt::format("{} {:.4g}; M$ {:.3g} to {:.3g}", comparison.columns[what],
+                                   row.values[what], row.values[low], row.values[high]),
+             .x_low = row.values[low],
+             .x_high = row.values[high]});
+    }
+    return panel("What the network costs, and what it does",
+                 scatter_plot(points, {.x_name = "network, M$",
+                                       .y_name = comparison.columns[what],
+                                       .more_is_better = !steps}) +
+                     "<p class=\"muted\">Green: no other costs less and does as much (the Pareto "
+                     "front). A point is in the middle of its range of prices.</p>\n");
 }
 
 std::string comparison_html(const plan::Comparison& comparison) {
@@ -92,13 +130,12 @@ std::string comparison_html(const plan::Comparison& comparison) {
     for (const plan::ComparisonRow& row : comparison.rows) {
         rows.push_back(cells_of(comparison, row));
     }
-    std::string page = page_head(comparison.title) + page_table(header_of(comparison), rows);
     const bool by_size = !comparison.rows.empty() && comparison.rows.front().bytes != 0;
-    page += by_size ? lines_by_size(comparison) : bars_by_row(comparison);
-    for (const std::string& each : comparison.notes) {
-        page += fmt::format("<p class=\"note\">{}</p>\n", escaped(each));
-    }
-    return page + kPageFoot;
+    return page_head(comparison.title) + cost_plot(comparison) +
+           (by_size ? panel("Time by size, us", lines_by_size(comparison))
+                    : bars_by_row(comparison)) +
+           panel("As a table", page_table(header_of(comparison), rows)) +
+           notes_html("What the figures stand on", comparison.notes) + page_foot();
 }
 
 }  // namespace

@@ -41,6 +41,13 @@ struct PlanCompareOptions {
 };
 int cmd_plan_compare(const PlanCompareOptions& options);
 
+struct PlanServeOptions {
+    answer::ServeQuestion question;
+    bool json = false;
+    std::string html;
+};
+int cmd_plan_serve(const PlanServeOptions& options);
+
 struct PlanExpectOptions {
     answer::ExpectQuestion question;
     bool json = false;
@@ -73,6 +80,7 @@ struct PlanOptions {
     PlanClusterOptions show;
     PlanCollectiveOptions collective;
     PlanCompareOptions compare;
+    PlanServeOptions serve;
     PlanExpectOptions expect;
     PlanValidateOptions validate;
     PlanCalibrateOptions calibrate;

@@ -124,6 +124,9 @@ int cmd_plan_search(const TrainOptions& options) {
         !checked) {
         return misuse(checked.error());
     }
+    if (const int wrong = check_files(options, {}); wrong != 0) {
+        return wrong;
+    }
     const sim::InterruptWatch interrupt;
     Progress progress("searching");
     const auto found = answer::search(
@@ -135,8 +138,14 @@ int cmd_plan_search(const TrainOptions& options) {
     if (!found) {
         return fail(found.error());
     }
-    fmt::print("{}", options.json ? answer::to_json(*found) : train::to_text(*found));
-    return 0;
+    int status = 0;
+    if (!question.html.empty()) {
+        status = write_text(question.html, train::to_html(*found));
+    }
+    if (question.html != "-") {
+        fmt::print("{}", options.json ? answer::to_json(*found) : train::to_text(*found));
+    }
+    return status;
 }
 
 int cmd_plan_models(const TrainOptions& options) {

@@ -14,6 +14,10 @@ namespace softib::app::train {
 using Report = answer::StepReport;
 using Search = answer::SearchReport;
 
+inline constexpr double kGiB = 1024.0 * 1024 * 1024;
+std::string seconds_text(double seconds);  ///< "3.15 s"
+std::string share_text(double part);       ///< "43.1 %"
+
 /// Tables of a report, each row as its cells.
 using Rows = std::vector<std::vector<std::string>>;
 /// Returns the parts of a step: name, time, share of the step.
@@ -33,6 +37,7 @@ std::string to_text(const Report& report);
 std::string to_html(const Report& report);
 
 std::string to_text(const Search& search);
+std::string to_html(const Search& search);
 
 std::string models_text();
 

@@ -9,16 +9,6 @@ namespace softib::app::train {
 
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
-std::string share_text(double part) {
-    return fmt::format("{:.1f} %", 100 * part);
-}
-
-std::string seconds_text(double seconds) {
-    return plan::show_time(static_cast<plan::TimePs>(seconds * 1e12));
-}
-
 std::string bytes_text(double bytes) {
     return bytes <= 0 ? "-" : plan::show_size(static_cast<std::uint64_t>(bytes));
 }
@@ -71,6 +61,14 @@ std::string table_text(const std::vector<std::string>& header, const Rows& rows)
 }
 
 }  // namespace
+
+std::string share_text(double part) {
+    return fmt::format("{:.1f} %", 100 * part);
+}
+
+std::string seconds_text(double seconds) {
+    return plan::show_time(static_cast<plan::TimePs>(seconds * 1e12));
+}
 
 std::string summary(const Report& report) {
     const plan::Step& step = report.step;

@@ -211,7 +211,7 @@ std::string to_html(const run::Report& report) {
         "<p>A cell is a link, the redder the busier; point at one to see its name.</p>\n" +
         heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
-    return out + basis_html(report.basis) + kPageFoot;
+    return out + basis_html(report.basis) + page_foot();
 }
 
 std::string to_html(const run::Comparison& comparison) {
@@ -232,7 +232,7 @@ std::string to_html(const run::Comparison& comparison) {
         }
         out += "<h3>Use of links between switches</h3>\n" + heat_strip(each.report.results, false);
     }
-    return out + basis_html(basis_of(comparison)) + kPageFoot;
+    return out + basis_html(basis_of(comparison)) + page_foot();
 }
 
 }  // namespace softib::app::sim

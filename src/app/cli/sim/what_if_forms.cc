@@ -110,7 +110,7 @@ std::string to_html(const run::WhatIfReport& whatif) {
     for (const Rows& rows : rankings(whatif)) {
         out += page_table(rows);
     }
-    return out + basis_html(whatif.basis) + kPageFoot;
+    return out + basis_html(whatif.basis) + page_foot();
 }
 
 }  // namespace softib::app::sim
