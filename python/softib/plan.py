@@ -18,7 +18,7 @@ from .objects import Cluster, Mapping, Model, asked
 from .sweep import sweep
 
 __all__ = ["Answer", "Answers", "Cluster", "Mapping", "Model", "calibrate", "collective", "column",
-           "compare", "models", "presets", "search", "show", "sweep", "train"]
+           "compare", "goodput", "models", "presets", "search", "show", "sweep", "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
@@ -176,6 +176,48 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
     top: how many mappings to return; threads: that try mappings
     """
     answer: Answer = _answer("search", locals())
+    return answer
+
+
+@keywords
+def goodput(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *,
+            gpus: int | None = None, tp: int | None = None, pp: int | None = None,
+            interleave: int | None = None, cp: int | None = None, ep: int | None = None,
+            zero: int | None = None, uneven: bool | None = None, batch: int | None = None,
+            micro_batch: int | None = None, sequence: int | None = None,
+            recompute: str | None = None, attention: str | None = None,
+            precision: str | None = None, tp_overlap: str | None = None,
+            grad_bytes: int | None = None, comm_sms: int | None = None,
+            no_sequence_parallel: bool | None = None, no_overlap_dp: bool | None = None,
+            no_overlap_pp: bool | None = None, overlap_ep: bool | None = None,
+            cuda_graphs: bool | None = None, rank_order: str | None = None,
+            rates: File | None = None, network: str | None = None, placement: str | None = None,
+            seed: int | None = None, rails_crossed: bool | None = None,
+            tokens: str | float | None = None, html: File | None = None,
+            failures: File | None = None, detect: str | None = None, timeout: str | None = None,
+            restart: str | None = None, checkpoint: str | None = None,
+            checkpoint_every: str | None = None, checkpoint_size: str | int | None = None,
+            storage: str | None = None, stall: str | None = None, failover: str | None = None,
+            planes: int | None = None, spares: int | None = None, weeks: int | None = None,
+            runs: int | None = None, failure_seed: int | None = None,
+            threads: int | None = None, prices: File | None = None,
+            sort: str | None = None) -> Answer:
+    """Returns how much of its time a job trains while parts of the cluster fail, what loses it, and
+    what would help.
+
+    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed: as in train()
+    tokens: also tell days of training for them, as "15T"
+    failures: a file with rates of failures (TOML)
+    detect, timeout, restart: times as "10min", until a failure is noticed, until one is that hangs,
+    and from there to the first step
+    checkpoint: sync or async; checkpoint_every: a time; checkpoint_size: bytes of all GPUs
+    storage: a rate as "2TB/s"; stall: stop of the job for an asynchronous checkpoint
+    failover: of links: none, plane (with their number) or rail; spares: spare nodes
+    weeks, runs, failure_seed: how long and how often it is played; threads: that play it
+    prices: a file with prices (TOML); sort: what would help, by gain or by cost
+    html: a file that is written
+    """
+    answer: Answer = _answer("goodput", locals())
     return answer
 
 

@@ -12,6 +12,7 @@
 #include "answer/collective.h"
 #include "answer/comparison.h"
 #include "answer/description.h"
+#include "answer/goodput.h"
 #include "answer/plan_keys.h"
 #include "answer/train.h"
 #include "core/base/nearest.h"
@@ -91,6 +92,10 @@ std::expected<plan::Comparison, Refusal> comparison(const CompareQuestion& quest
     return compare(question);
 }
 
+std::expected<GoodputReport, Refusal> time_used(const GoodputQuestion& question) {
+    return goodput(question);
+}
+
 struct Kind {
     std::string_view name;
     Answer (*answer)(const QuestionText&);
@@ -103,7 +108,8 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"show", answer_keys<ClusterQuestion, show>},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
                            {"compare", answer_keys<CompareQuestion, comparison>},
-                           {"calibrate", answer_keys<CalibrateQuestion, calibrate>}};
+                           {"calibrate", answer_keys<CalibrateQuestion, calibrate>},
+                           {"goodput", answer_keys<GoodputQuestion, time_used>}};
 
 }  // namespace
 

@@ -65,8 +65,33 @@ constexpr Key<CalibrateQuestion> kCalibrateKeys[] = {
     {.name = "measurements", .field = &CalibrateQuestion::measurements, .is_file = true},
     {.name = "cluster", .field = &CalibrateQuestion::cluster, .is_file = true}};
 
+constexpr Key<GoodputQuestion> kGoodputKeys[] = {
+    {.name = "failures", .field = &GoodputQuestion::failures, .is_file = true},
+    {.name = "detect", .field = &GoodputQuestion::detect},
+    {.name = "timeout", .field = &GoodputQuestion::timeout},
+    {.name = "restart", .field = &GoodputQuestion::restart},
+    {.name = "checkpoint", .field = &GoodputQuestion::checkpoint, .choices = kCheckpointings},
+    {.name = "checkpoint_every", .field = &GoodputQuestion::checkpoint_every},
+    {.name = "checkpoint_size", .field = &GoodputQuestion::checkpoint_size},
+    {.name = "storage", .field = &GoodputQuestion::storage},
+    {.name = "stall", .field = &GoodputQuestion::stall},
+    {.name = "failover", .field = &GoodputQuestion::failover, .choices = kFailovers},
+    {.name = "planes", .field = &GoodputQuestion::planes, .most = kPlanesMost},
+    {.name = "spares", .field = &GoodputQuestion::spares},
+    {.name = "weeks", .field = &GoodputQuestion::weeks, .most = kWeeksMost},
+    {.name = "runs", .field = &GoodputQuestion::runs, .most = kRunsMost},
+    {.name = "failure_seed", .field = &GoodputQuestion::failure_seed},
+    {.name = "threads", .field = &GoodputQuestion::threads, .most = kChannelsMost},
+    {.name = "prices", .field = &GoodputQuestion::prices, .is_file = true},
+    {.name = "sort", .field = &GoodputQuestion::sort, .choices = kRemedyOrders}};
+
 /// Keys of files that the command writes.
 constexpr std::string_view kWritten[] = {"html", "export"};
+
+/// Returns what errors call a question that is a text.
+std::string said_in(const std::string& folder) {
+    return folder.empty() ? "a question given as text" : folder + "/a question given as text";
+}
 
 bool is_choice(std::string_view choices, std::string_view text) {
     while (!choices.empty()) {
@@ -144,6 +169,28 @@ Read read_key(std::span<const Key<Question>> keys, const spec::SaidKey& said,
     return {};
 }
 
+/// Sets a question about training from the keys that are not `own`, and takes these out of `said`.
+template <typename Question>
+Read read_training(std::span<const Key<Question>> own, std::vector<spec::SaidKey>& said,
+                   const std::string& folder, spec::TrainQuestion& question) {
+    const auto is_own = [&](const spec::SaidKey& key) {
+        std::string name = key.name;
+        std::ranges::replace(name, '-', '_');
+        return std::ranges::find(own, name, &Key<Question>::name) != own.end();
+    };
+    const auto middle = std::ranges::stable_partition(said, is_own);
+    std::vector<std::string_view> names;
+    std::ranges::transform(own, std::back_inserter(names), &Key<Question>::name);
+    auto read = spec::question_of({middle.begin(), middle.end()}, spec::TrainAsk::kTrain,
+                                  said_in(folder), folder, names);
+    said.erase(middle.begin(), middle.end());
+    if (!read) {
+        return std::unexpected(read.error());
+    }
+    question = *std::move(read);
+    return {};
+}
+
 template <typename Question>
 Read read_all(std::span<const Key<Question>> keys, const std::vector<spec::SaidKey>& said,
               const std::string& folder, Question& question) {
@@ -176,6 +223,15 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CalibrateQuestion& question) {
     return read_all<CalibrateQuestion>(kCalibrateKeys, said, folder, question);
+}
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               GoodputQuestion& question) {
+    std::vector<spec::SaidKey> own = said;
+    if (const Read read = read_training<GoodputQuestion>(kGoodputKeys, own, folder, question.train);
+        !read) {
+        return read;
+    }
+    return read_all<GoodputQuestion>(kGoodputKeys, own, folder, question);
 }
 
 }  // namespace softib::answer

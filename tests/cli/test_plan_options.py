@@ -61,7 +61,8 @@ TRACES = EXAMPLES.parent / "traces"
 HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
 TIMED = ("--measurements",
          str(EXAMPLES.parents[1] / "src" / "plan" / "train" / "kernels" / "h200.json"))
-ELSEWHERE = ("plan collective", "plan compare", "plan train", "plan search", "trace run")
+ELSEWHERE = ("plan collective", "plan compare", "plan goodput", "plan train", "plan search",
+             "trace run")
 ROWS = {
     ("plan presets", "--json"): ((), ("--json",), "-"),
     ("plan show", "--nodes"): (("hgx-h200",), ("--nodes", "3"), "-"),

@@ -94,6 +94,7 @@ class Keywords(unittest.TestCase):
                  "collective": lambda **keys: plan.collective("hgx-h200:2", **keys),
                  "compare": lambda **keys: plan.compare("topology", "hgx-h200:2", **keys),
                  "train": lambda **keys: plan.train("llama3.1-8b", "hgx-h200:2", **keys),
+                 "goodput": lambda **keys: plan.goodput("llama3.1-8b", "hgx-h200:2", **keys),
                  "search": lambda **keys: plan.search("llama3.1-8b", "hgx-h200:2", **keys)}
         at = json.loads(self.softib.command("help", "--json"))
         at = next(each for each in at["commands"] if each["name"] == "plan")["commands"]

@@ -32,17 +32,6 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
         ->check(whole_number(1, answer::kNodesMost));
 }
 
-/// Returns the names of the options that the command line gives.
-std::vector<std::string> given_options(const CLI::App& app) {
-    std::vector<std::string> names;
-    for (const CLI::Option* const option : app.get_options()) {
-        if (option->count() != 0) {
-            names.push_back(option->get_name());
-        }
-    }
-    return names;
-}
-
 void add_html(CLI::App& app, std::string& html) {
     app.add_option("--html", html, "write a report with plots")->type_name("FILE");
 }
@@ -198,6 +187,16 @@ Command add_plan(CLI::App& app, Parsed& parsed) {
 }
 
 }  // namespace
+
+std::vector<std::string> given_options(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* const option : app.get_options()) {
+        if (option->count() != 0) {
+            names.push_back(option->get_name());
+        }
+    }
+    return names;
+}
 
 std::span<const Subcommand> planning_subcommands() {
     static constexpr Subcommand kAll[]{{"plan", add_plan}};

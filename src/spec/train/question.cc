@@ -33,10 +33,12 @@ std::string quoted(std::string_view key) {
 }
 
 /// Reads one key. A switch that is false is as one that was not said.
-Result take_key(TrainQuestion& question, const SaidKey& said) {
+Result take_key(TrainQuestion& question, const SaidKey& said,
+                std::span<const std::string_view> others) {
     const TrainKey* const key = find_key(said.name);
     if (key == nullptr) {
         std::vector<std::string_view> names{"ask"};
+        names.insert(names.end(), others.begin(), others.end());
         std::ranges::transform(train_keys(), std::back_inserter(names), &TrainKey::name);
         return std::unexpected(unknown_name("key", said.name, names));
     }
@@ -162,12 +164,16 @@ std::expected<TrainQuestion, std::string> parse_question(std::string_view text, 
                                                          const std::string& file,
                                                          const std::string& folder) {
     const auto said = said_keys(text, file);
-    if (!said) {
-        return std::unexpected(said.error());
-    }
+    return said ? question_of(*said, ask, file, folder, {}) : std::unexpected(said.error());
+}
+
+std::expected<TrainQuestion, std::string> question_of(const std::vector<SaidKey>& said,
+                                                      TrainAsk ask, const std::string& file,
+                                                      const std::string& folder,
+                                                      std::span<const std::string_view> others) {
     TrainQuestion question;
-    for (const SaidKey& key : *said) {
-        if (const Result taken = take_key(question, key); !taken) {
+    for (const SaidKey& key : said) {
+        if (const Result taken = take_key(question, key, others); !taken) {
             return std::unexpected(fmt::format("{}: {}", key.place, taken.error()));
         }
     }

@@ -96,6 +96,13 @@ std::string in_folder(std::string name, const std::string& folder);
 /// TOML.
 std::optional<std::string> asked_for(std::string_view text, const std::string& file);
 
+/// Reads a question from its keys. `others` are the keys that a caller has beside those of the
+/// table, for errors.
+std::expected<TrainQuestion, std::string> question_of(const std::vector<SaidKey>& said,
+                                                      TrainAsk ask, const std::string& file,
+                                                      const std::string& folder,
+                                                      std::span<const std::string_view> others);
+
 /// Reads a question from TOML, whose key `ask` has been read. Names of files are relative to
 /// `folder`. Errors begin with FILE:LINE:COLUMN.
 std::expected<TrainQuestion, std::string> parse_question(std::string_view text, TrainAsk ask,
