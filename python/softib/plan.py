@@ -22,7 +22,7 @@ __all__ = ["Answer", "Answers", "Cluster", "Mapping", "Model", "calibrate", "col
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
-WRITES = ("html", "trace", "export")
+WRITES = ("html", "trace", "export", "csv")
 
 File: TypeAlias = Union[str, "os.PathLike[str]"]
 ClusterLike: TypeAlias = Union[Cluster, File]
@@ -48,7 +48,7 @@ def _answer(what: str, arguments: dict[str, Any]) -> Any:
         if isinstance(value, (Cluster, Model, os.PathLike)):
             said[name] = asked(value)
     if any(said.get(name) for name in WRITES):
-        operands = [str(said.pop("what"))] if what == "compare" else []
+        operands = [str(said.pop("what"))] if what == "compare" and "what" in said else []
         return wrap(_native.ask("plan", what, operands=operands, **said))
     return wrap(_native.answer(_toml.document({"ask": what, **said}, {}, {})))
 
@@ -106,17 +106,38 @@ def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | Non
 
 
 @keywords
-def compare(what: str, cluster: ClusterLike | None = None, *, nodes: int | None = None,
-            model: str | None = None, size: str | int | None = None, prices: File | None = None,
-            html: File | None = None) -> Answer:
-    """Returns networks for one cluster that differ in one thing.
+def compare(what: str | None = None, cluster: ClusterLike | None = None, *,
+            nodes: int | None = None, model: str | None = None, size: str | int | None = None,
+            prices: File | None = None, html: File | None = None, csv: File | None = None,
+            train: ModelLike | None = None, vary: str | Iterable[str] | None = None,
+            sort: str | None = None, mapping: MappingLike = None, gpus: int | None = None,
+            tp: int | None = None, pp: int | None = None, interleave: int | None = None,
+            cp: int | None = None, ep: int | None = None, zero: int | None = None,
+            uneven: bool | None = None, batch: int | None = None, micro_batch: int | None = None,
+            sequence: int | None = None, recompute: str | None = None,
+            attention: str | None = None, precision: str | None = None,
+            tp_overlap: str | None = None, grad_bytes: int | None = None,
+            comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
+            no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
+            overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
+            rank_order: str | None = None, rates: File | None = None, network: str | None = None,
+            placement: str | None = None, seed: int | None = None,
+            rails_crossed: bool | None = None, tokens: str | float | None = None) -> Answer:
+    """Returns networks for one cluster that differ in one thing, or with `train` steps of training
+    a model on clusters that differ.
 
-    what: oversubscription, topology, generation, link-layer, sharp, failed-spine or kv-cache
+    what: oversubscription, topology, generation, link-layer, sharp, failed-spine or kv-cache; with
+    train also nvlink-domain or experts
     nodes: only the first nodes of the cluster
     model: of the fabric: flow or packet
     size: of what is sent, as "1GB"
     prices: a file with prices (TOML)
-    html: a file that is written
+    train: a model; each row has the quickest mapping unless a degree is said
+    vary: keys of the cluster or of training, or clusters, as ["generation=NDR,XDR", "tp=4,8"]
+    sort: tokens (what 10^12 of them cost), step, mfu, price, power or none
+    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed, tokens: as in
+    train()
+    html, csv: files that are written
     """
     answer: Answer = _answer("compare", locals())
     return answer

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "spec/train/question.h"
+
 namespace softib::answer {
 
 struct ClusterQuestion {
@@ -48,6 +50,10 @@ struct CompareQuestion {
     std::string model = "flow";
     std::string size = {};
     std::string prices = {};
+    std::string train = {};        ///< The model whose training is compared; empty: networks alone.
+    std::string vary = {};         ///< KEY=VALUE,VALUE,... and so on.
+    std::string sort = "tokens";   ///< Column by which steps are sorted.
+    spec::TrainQuestion job = {};  ///< The rest of what is said about training.
     std::vector<std::string> given = {};
 };
 
@@ -64,7 +70,9 @@ inline constexpr char kOrders[] = "topology|random";
 inline constexpr char kModels[] = "flow|packet";
 inline constexpr char kStacks[] = "nccl|mpi";
 inline constexpr char kComparisons[] =
-    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache";
+    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache|nvlink-domain|"
+    "experts";
+inline constexpr char kStepOrders[] = "tokens|step|mfu|price|power|none";
 inline constexpr std::uint32_t kNodesMost = 1'000'000;
 inline constexpr std::uint32_t kChannelsMost = 1024;
 

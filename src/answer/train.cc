@@ -76,13 +76,17 @@ std::string note_of(const plan::SearchResult& chosen) {
 
 }  // namespace
 
-std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
-    auto job = spec::job_of(question, TrainAsk::kTrain);
+namespace {
+
+using JobOf = std::expected<plan::Job, std::string>;
+
+std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, JobOf job,
+                                               bool chooses) {
     if (!job) {
         return std::unexpected(job.error());
     }
     plan::SearchResult chosen;
-    if (!question.wish.says_mapping()) {
+    if (chooses) {
         auto found = choose_mapping(question, *job);
         if (!found) {
             return std::unexpected(found.error());
@@ -120,6 +124,19 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
                                 .network = question.network,
                                 .notes = std::move(notes)},
                      .network = *std::move(network)};
+}
+
+}  // namespace
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
+    return time_job(question, spec::job_of(question, TrainAsk::kTrain),
+                    !question.wish.says_mapping());
+}
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question,
+                                                plan::Cluster cluster, bool chooses) {
+    return time_job(question, spec::job_of(question, TrainAsk::kTrain, std::move(cluster)),
+                    chooses);
 }
 
 std::expected<SearchReport, std::string> search(const TrainQuestion& question,

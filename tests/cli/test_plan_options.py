@@ -50,10 +50,23 @@ radix = 8
 COMPARE_VALUES = {
     "--cluster": ["hgx-b200:2"], "--nodes": ["3", "8"], "--size": ["2MB"],
     "--prices": ["{prices}"], "--model": ["packet"], "--json": None, "--html": ["{file}"],
+    "--csv": ["{file}"], "--train": ["llama3.1-8b"], "--vary": ["generation=NDR,XDR"],
+    "--sort": ["step"],
+    # Those of training need --train; test_plan_train_compare.py tries them with it.
+    **{f"--{name}": ["2"] for name in (
+        "gpus", "tp", "pp", "interleave", "cp", "ep", "zero", "batch", "micro-batch", "sequence",
+        "grad-bytes", "comm-sms", "seed", "tokens", "rates")},
+    **{f"--{name}": None for name in (
+        "uneven", "no-sequence-parallel", "no-overlap-dp", "no-overlap-pp", "overlap-ep",
+        "cuda-graphs", "rails-crossed")},
+    "--recompute": ["full"], "--attention": ["unfused"], "--precision": ["fp8"],
+    "--tp-overlap": ["all"], "--network": ["analytic"], "--rank-order": ["tp-cp-pp-dp"],
+    "--placement": ["random"],
 }
 
 
 # Options of the command alone, which no question has.
+WRITTEN = ("--html", "--export", "--csv")
 ALONE = ("--json", "-o", "--output", "--device", "--python", "--quick", "--program")
 # The options of all other commands that plan: what stands beside each, itself, and why it is
 # refused ("-": it acts). Of train, search and trace run other tests try all.
@@ -187,14 +200,17 @@ class PlanOptions(CliCase):
             return error.value.decode()
 
         library.softib_ask.restype = ctypes.c_void_p
+        of_training = {names[-1] for names in self.options_of("plan", "train")} - {"--model"}
         for what in ("show", "collective", "compare", "calibrate"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))
-                    self.assertIn("unknown key" if name in ALONE else
-                                  "for the command, which writes" if name in ("--html", "--export")
-                                  else "unknown key 'odd'" if name == "--cluster"
-                                  else "must be", said)
+                    self.assertIn(
+                        "unknown key" if name in ALONE else
+                        "for the command, which writes" if name in WRITTEN else
+                        "unknown key 'odd'" if name in ("--cluster", "--train") else
+                        "it needs train" if what == "compare" and name in of_training else
+                        "must be", said)
         self.assertIn("must be", said_of("compare", "what"))
 
     def test_every_option_of_the_other_commands_acts_or_is_refused(self):

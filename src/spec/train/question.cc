@@ -67,7 +67,7 @@ Result take_key(TrainQuestion& question, const SaidKey& said,
 /// Returns the text of a key's value. That of the table [cluster] or [model] is a description.
 std::optional<std::string> text_or_description(const toml::key& key, const toml::node& node) {
     const toml::table* const table = node.as_table();
-    if (table != nullptr && (key == "cluster" || key == "model")) {
+    if (table != nullptr && (key == "cluster" || key == "model" || key == "train")) {
         std::ostringstream text;
         toml::table lines = *table;
         lines.is_inline(false);
@@ -194,30 +194,35 @@ std::expected<TrainQuestion, std::string> question_of(const std::vector<SaidKey>
 }
 
 std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask) {
-    auto model = named_model(question.model);
-    if (!model) {
+    // A wrong model is told before a wrong cluster.
+    if (const auto model = named_model(question.model); !model) {
         return std::unexpected(model.error());
     }
     auto cluster = find_cluster(question.cluster);
-    if (!cluster) {
-        return std::unexpected(cluster.error());
+    return cluster ? job_of(question, ask, *std::move(cluster)) : std::unexpected(cluster.error());
+}
+
+std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask,
+                                             plan::Cluster cluster) {
+    auto model = named_model(question.model);
+    if (!model) {
+        return std::unexpected(model.error());
     }
     if (!question.rates.empty()) {
         auto rates = load_rates(question.rates);
         if (!rates) {
             return std::unexpected(rates.error());
         }
-        if (rates->compute_capability > cluster->gpu.compute_capability) {
+        if (rates->compute_capability > cluster.gpu.compute_capability) {
             return std::unexpected(fmt::format(
                 "{} has rates of GPUs of compute capability {}, and {} has {}", question.rates,
-                rates->compute_capability, cluster->gpu.name, cluster->gpu.compute_capability));
+                rates->compute_capability, cluster.gpu.name, cluster.gpu.compute_capability));
         }
-        cluster->gpu.rates = *std::move(rates);
+        cluster.gpu.rates = *std::move(rates);
     }
-    plan::Job job =
-        ask == TrainAsk::kTrain
-            ? plan::job_to_time(*std::move(model), *std::move(cluster), question.wish)
-            : plan::job_to_search(*std::move(model), *std::move(cluster), question.wish);
+    plan::Job job = ask == TrainAsk::kTrain
+                        ? plan::job_to_time(*std::move(model), std::move(cluster), question.wish)
+                        : plan::job_to_search(*std::move(model), std::move(cluster), question.wish);
     if (const auto idle = find_idle_key(question, job, ask)) {
         return std::unexpected(*idle);
     }

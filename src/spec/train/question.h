@@ -111,5 +111,8 @@ std::expected<TrainQuestion, std::string> parse_question(std::string_view text, 
 
 /// Makes the job that a question is about: reads its model and its cluster.
 std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask);
+/// Does the same with a cluster that there is.
+std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask,
+                                             plan::Cluster cluster);
 
 }  // namespace softib::spec
