@@ -308,8 +308,9 @@ std::vector<std::string> notes_of(const GoodputQuestion& question, const Goodput
             text += fmt::format("{}{:.1f} %", text.empty() ? "" : ", ", 100 * part);
         }
         notes.push_back(fmt::format(
-            "while 1, 2, ... {} are down, all steps are longer by {}; they are repaired "
-            "without stopping the job",
+            "while 1, 2, ... {} are down, all steps are longer by {}, until the repair or until a "
+            "spare node takes over, for which the job saves its work and stops where that costs "
+            "less",
             job.failover == plan::Failover::kPlane ? "planes of a NIC" : "NICs of a node", text));
     }
     if (report.step.cluster.domain_nodes() > 1) {

@@ -126,7 +126,7 @@ TEST(Goodput, EverySecondIsCountedOnce) {
         job.spares = 3;
         job.failover = Failover::kPlane;
         job.planes = 4;
-        job.slower = {0.1, 0.3, 0.9};
+        job.slower = {0.004, 0.3, 0.9};
         for (FailureKind& kind : job.failures.kinds) {
             kind.per_million_hours *= 5;
         }
@@ -181,7 +181,7 @@ TEST(Goodput, LinksThatFailOverSlowTheJobInsteadOfStoppingIt) {
     EXPECT_GT(play(job, 4).interruptions.min(), 10);
     job.failover = Failover::kPlane;
     job.planes = 4;
-    job.slower = {0.01, 0.02, 0.05};
+    job.slower = {0.001, 0.002, 0.005};
     const Goodput planes = play(job, 4);
     EXPECT_EQ(planes.interruptions.max(), 0);
     EXPECT_GT(planes.mean.kinds[0].failures, 10);
@@ -194,6 +194,31 @@ TEST(Goodput, LinksThatFailOverSlowTheJobInsteadOfStoppingIt) {
     job.nics_per_node = 1;
     job.failures.kinds[0].per_million_hours = 400;
     EXPECT_GT(play(job, 4).interruptions.min(), 10);
+}
+
+TEST(Goodput, AJobSwapsANodeWhoseLinksAreDownIfThatCostsLess) {
+    GoodputJob job = small_job();
+    job.failures.kinds = {{.name = "cable",
+                           .of = FailureOf::kNic,
+                           .per_million_hours = 50,
+                           .loses = Loses::kLink,
+                           .replaced = 1}};
+    job.detect_s = 300;
+    job.spares = 128;
+    const Goodput stops = play(job, 10);
+    job.failover = Failover::kPlane;
+    job.planes = 4;
+    job.slower = {0.1, 0.3, 0.9};
+    const Goodput swaps = play(job, 10);
+    EXPECT_GT(swaps.interruptions.min(), 10);
+    EXPECT_EQ(swaps.mean.lost(LostBy::kRepeated), 0);
+    EXPECT_EQ(swaps.mean.lost(LostBy::kDetection), 0);
+    EXPECT_GT(swaps.ettr.mean(), stops.ettr.mean());
+    // Without a spare node it goes on slowly.
+    job.spares = 0;
+    const Goodput slow = play(job, 10);
+    EXPECT_GT(slow.mean.lost(LostBy::kSlowLinks), 0.01 * job.horizon_s);
+    EXPECT_LT(slow.ettr.mean(), swaps.ettr.mean());
 }
 
 TEST(Goodput, APlannedStopRepeatsNoWork) {

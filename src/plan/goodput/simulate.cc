@@ -130,12 +130,20 @@ class Run {
                 break;
         }
     }
+    /// Returns the part by which steps are longer now.
+    double slower() const {
+        std::uint32_t down = 0;
+        for (const Degraded& each : degraded_) {
+            down = std::max(down, each.down);
+        }
+        const std::size_t known = std::min<std::size_t>(down, job_.slower.size());
+        return known == 0 ? 0 : job_.slower[known - 1];
+    }
     /// All nodes go at the pace of the one with the fewest paths.
     void train(double seconds) {
-        const auto worst = std::ranges::max_element(degraded_, {}, &Degraded::down);
-        double trained = seconds;
-        if (worst != degraded_.end() && !job_.slower.empty()) {
-            trained /= 1 + job_.slower[std::min<std::size_t>(worst->down, job_.slower.size()) - 1];
+        const double trained = seconds / (1 + slower());
+        if (trained < seconds) {
+            const auto worst = std::ranges::max_element(degraded_, {}, &Degraded::down);
             lost(worst->kind, LostBy::kSlowLinks) += seconds - trained;
         }
         result_.productive_s += trained;
@@ -150,7 +158,7 @@ class Run {
                 break;
             case Doing::kSaves:
                 if (stops_) {
-                    stop();
+                    stop(true);
                 } else {
                     begin_training();
                 }
@@ -175,9 +183,10 @@ class Run {
         saving_ = unsaved_;
         durable_at_ = now_ + std::max(job_.write_s(), job_.stall_s());
     }
-    /// Stops the job, which loses what it has not saved.
-    void stop() {
+    /// Stops the job, which loses what it has not saved. `told`: it knows, and waits for no notice.
+    void stop(bool told) {
         stops_ = false;
+        swap_nodes();
         ++result_.kinds[cause_].interruptions;
         lost(cause_, LostBy::kRepeated) += unsaved_;
         result_.productive_s -= unsaved_;
@@ -185,7 +194,14 @@ class Run {
         durable_at_ = kNeverS;
         const FailureKind& kind = job_.failures.kinds[cause_];
         doing_ = Doing::kNotices;
-        until_ = now_ + (kind.planned ? 0 : kind.hangs ? job_.timeout_s : job_.detect_s);
+        until_ = now_ + (told ? 0 : kind.hangs ? job_.timeout_s : job_.detect_s);
+    }
+    /// Takes spare nodes for those with links that are down, while there are any.
+    void swap_nodes() {
+        while (!degraded_.empty() && repaired_at_.size() < job_.spares) {
+            repaired_at_.push_back(degraded_.back().until);
+            degraded_.pop_back();
+        }
     }
 
     void fail(const Draw& draw) {
@@ -201,6 +217,9 @@ class Run {
             return;
         }
         if (fails_over(draw)) {
+            if (runs && !stops_ && swap_pays(kind)) {
+                plan_stop(draw.kind);
+            }
             return;
         }
         if (kind.loses != Loses::kNothing) {
@@ -208,7 +227,7 @@ class Run {
         }
         if (runs || doing_ == Doing::kRestarts) {
             cause_ = draw.kind;
-            stop();
+            stop(false);
         }
     }
     /// Saves the work, with the whole time that writing takes, and stops then.
@@ -220,6 +239,13 @@ class Run {
         stops_ = true;
         save();
         until_ = durable_at_;
+    }
+    /// Returns whether a stop for a spare node costs less than slow steps until the repair.
+    bool swap_pays(const FailureKind& kind) const {
+        const double repair_s = kHourS * (kind.replaced * job_.failures.replace_hours +
+                                          (1 - kind.replaced) * job_.failures.reset_hours);
+        return repaired_at_.size() < job_.spares &&
+               slower() * repair_s > job_.write_s() + job_.resume_s();
     }
     /// Returns whether the job goes on with other paths.
     bool fails_over(const Draw& draw) {

@@ -53,12 +53,11 @@ std::vector<std::string> summary_of(const GoodputReport& report) {
                     percent(ettr.mean()), percent(ettr.percentile(10)),
                     percent(ettr.percentile(90)), plan::counted(report.runs, "run"),
                     percent(ettr.min()), percent(ettr.max())),
-        fmt::format(
-            "{:.0f} interruptions that nobody planned, {:.0f} to {:.0f} in 4 of 5 runs: "
-            "one in {}; {} until the next step",
-            stops.mean(), stops.percentile(10), stops.percentile(90),
-            std::isinf(report.times.between_s) ? "infinity" : show_duration(report.times.between_s),
-            show_duration(report.times.resume_s)),
+        fmt::format("{:.0f} interruptions that nobody planned, {:.0f} to {:.0f} in 4 of 5 runs: "
+                    "one in {}; {} until the next step",
+                    stops.mean(), stops.percentile(10), stops.percentile(90),
+                    stops.mean() > 0 ? show_duration(job.horizon_s / stops.mean()) : "infinity",
+                    show_duration(report.times.resume_s)),
         fmt::format(
             "a checkpoint of {} after {} of training{}: the job stops {}, storage writes {}",
             plan::show_size(static_cast<std::uint64_t>(job.checkpoint_bytes)),
@@ -112,6 +111,9 @@ Rows cause_rows(const GoodputReport& report) {
     Rows rows;
     for (const std::size_t i : by_loss(report)) {
         const plan::KindResult& mean = report.goodput.mean.kinds[i];
+        if (report.job.failures.kinds[i].per_million_hours == 0) {
+            continue;
+        }
         std::vector<std::string>& row = rows.emplace_back();
         row = {report.job.failures.kinds[i].name, fmt::format("{:.1f}", mean.failures),
                fmt::format("{:.1f}", mean.interruptions),
