@@ -122,7 +122,8 @@ def compare(what: str | None = None, cluster: ClusterLike | None = None, *,
             overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
             rank_order: str | None = None, rates: File | None = None, network: str | None = None,
             placement: str | None = None, seed: int | None = None,
-            rails_crossed: bool | None = None, tokens: str | float | None = None) -> Answer:
+            rails_crossed: bool | None = None, collnet: bool | None = None,
+            tokens: str | float | None = None) -> Answer:
     """Returns networks for one cluster that differ in one thing, or with `train` steps of training
     a model on clusters that differ.
 
@@ -135,8 +136,8 @@ def compare(what: str | None = None, cluster: ClusterLike | None = None, *,
     train: a model; each row has the quickest mapping unless a degree is said
     vary: keys of the cluster or of training, or clusters, as ["generation=NDR,XDR", "tp=4,8"]
     sort: tokens (what 10^12 of them cost), step, mfu, price, power or none
-    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed, tokens: as in
-    train()
+    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed, collnet,
+    tokens: as in train()
     html, csv: files that are written
     """
     answer: Answer = _answer("compare", locals())
@@ -157,6 +158,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
           cuda_graphs: bool | None = None, rank_order: str | None = None,
           rates: File | None = None, network: str | None = None, placement: str | None = None,
           seed: int | None = None, rails_crossed: bool | None = None,
+          collnet: bool | None = None,
           tokens: str | float | None = None, trace: File | None = None,
           export: str | Iterable[str] | None = None, export_layers: int | None = None,
           html: File | None = None) -> Answer:
@@ -168,6 +170,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
     network: how exchanges are timed: analytic, flow or packet
     placement: of nodes on the fabric: topology or random, with its seed
     rails_crossed: whether messages arrive at the NIC of the next rail
+    collnet: whether NCCL may let switches add up all-reduces
     tokens: also tell days and GPU-hours for them, as "15T"
     trace, export, html: files that are written; export_layers: layers whose exchanges are together
     """
@@ -188,12 +191,12 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
            overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
            rank_order: str | None = None, rates: File | None = None, network: str | None = None,
            placement: str | None = None, seed: int | None = None,
-           rails_crossed: bool | None = None, top: int | None = None,
+           rails_crossed: bool | None = None, collnet: bool | None = None, top: int | None = None,
            threads: int | None = None) -> Answer:
     """Returns the quickest mappings of a model onto a cluster: those in `best` go into train().
 
     mapping and keywords of Mapping: what all of them must have
-    rates, network, placement, seed, rails_crossed: as in train()
+    rates, network, placement, seed, rails_crossed, collnet: as in train()
     top: how many mappings to return; threads: that try mappings
     """
     answer: Answer = _answer("search", locals())
@@ -214,6 +217,7 @@ def goodput(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None,
             cuda_graphs: bool | None = None, rank_order: str | None = None,
             rates: File | None = None, network: str | None = None, placement: str | None = None,
             seed: int | None = None, rails_crossed: bool | None = None,
+            collnet: bool | None = None,
             tokens: str | float | None = None, html: File | None = None,
             failures: File | None = None, detect: str | None = None, timeout: str | None = None,
             restart: str | None = None, checkpoint: str | None = None,
@@ -226,7 +230,8 @@ def goodput(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None,
     """Returns how much of its time a job trains while parts of the cluster fail, what loses it, and
     what would help.
 
-    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed: as in train()
+    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed, collnet: as in
+    train()
     tokens: also tell days of training for them, as "15T"
     failures: a file with rates of failures (TOML)
     detect, timeout, restart: times as "10min", until a failure is noticed, until one is that hangs,

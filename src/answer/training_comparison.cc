@@ -89,6 +89,18 @@ std::vector<Trained> with_experts(const Trained& one, std::uint32_t experts) {
     return rows;
 }
 
+/// Returns a row in which NCCL sends all itself, and one in which switches add up all-reduces.
+std::vector<Trained> with_sharp(const Trained& one) {
+    std::vector<Trained> rows(2, one);
+    rows[0].names.emplace_back("without SHARP");
+    rows[1].names.emplace_back("with SHARP");
+    rows[1].job.collnet = true;
+    rows[1].job.given.push_back("collnet");
+    plan::ClusterFabric& fabric = rows[1].variant.cluster.fabric;
+    fabric.sharp = fabric.link_layer == plan::LinkLayer::kInfiniBand;
+    return rows;
+}
+
 std::expected<Dimension, Refusal> named_dimension(const CompareQuestion& question) {
     using Of = std::vector<plan::Variant> (*)(const plan::Cluster&);
     const struct {
@@ -107,6 +119,13 @@ std::expected<Dimension, Refusal> named_dimension(const CompareQuestion& questio
                              }};
         }
     }
+    if (question.what == "sharp") {
+        if (question.job.collnet) {
+            return std::unexpected(Refusal{
+                "--collnet changes nothing here: sharp compares with and without it", true});
+        }
+        return Dimension{"network", with_sharp};
+    }
     if (question.what == "experts") {
         const auto model = spec::named_model(question.train);
         if (!model) {
@@ -121,12 +140,12 @@ std::expected<Dimension, Refusal> named_dimension(const CompareQuestion& questio
                              return with_experts(one, experts);
                          }};
     }
-    return std::unexpected(
-        Refusal{fmt::format("{} changes nothing with --train: a step does not feel it here; take "
-                            "generation, oversubscription, topology, link-layer, nvlink-domain, "
-                            "experts, or --vary",
-                            question.what),
-                true});
+    return std::unexpected(Refusal{
+        fmt::format("{} changes nothing with --train: a step does not feel it here; take "
+                    "generation, oversubscription, topology, link-layer, sharp, nvlink-domain, "
+                    "experts, or --vary",
+                    question.what),
+        true});
 }
 
 /// Splits "a=1,2,b=3" into keys and their values.
@@ -260,10 +279,11 @@ std::expected<std::vector<Dimension>, Refusal> dimensions_of(const CompareQuesti
         dimensions.push_back(*std::move(dimension));
     }
     if (dimensions.empty()) {
-        return std::unexpected(Refusal{
-            "say what differs: generation, oversubscription, topology, link-layer, nvlink-domain, "
-            "experts, or --vary KEY=VALUE,VALUE,...",
-            true});
+        return std::unexpected(
+            Refusal{"say what differs: generation, oversubscription, topology, link-layer, sharp, "
+                    "nvlink-domain, "
+                    "experts, or --vary KEY=VALUE,VALUE,...",
+                    true});
     }
     return dimensions;
 }
@@ -430,6 +450,9 @@ std::expected<plan::Comparison, Refusal> compare_training(const CompareQuestion&
             continue;
         }
         row.values = *std::move(values);
+        if (trained.job.collnet && timed->report.mapping.zero != 0) {
+            row.note = "gradients are reduce-scattered, for which NICs send as much with SHARP";
+        }
         row.mapping =
             fmt::format("{} GPUs, {}, batch {}", timed->report.mapping.gpus,
                         plan::describe(timed->report.mapping), timed->report.mapping.batch);

@@ -58,7 +58,7 @@ COMPARE_VALUES = {
         "grad-bytes", "comm-sms", "seed", "tokens", "rates")},
     **{f"--{name}": None for name in (
         "uneven", "no-sequence-parallel", "no-overlap-dp", "no-overlap-pp", "overlap-ep",
-        "cuda-graphs", "rails-crossed")},
+        "cuda-graphs", "rails-crossed", "collnet")},
     "--recompute": ["full"], "--attention": ["unfused"], "--precision": ["fp8"],
     "--tp-overlap": ["all"], "--network": ["analytic"], "--rank-order": ["tp-cp-pp-dp"],
     "--placement": ["random"],

@@ -98,6 +98,11 @@ class TrainCompare(CliCase):
                          "--tp", "4", "--network", "analytic")
         self.assertIn("as it is", rows["72 GPUs"]["note"])
         self.assertIn("8 GPUs", rows)
+        for words, gains in (((), False), (("--tp", "4", "--zero", "0"), True)):
+            rows = self.rows("sharp", *SMALL, *words, "--no-overlap-dp")
+            steps = [rows[name]["values"]["step s"] for name in ("with SHARP", "without SHARP")]
+            self.assertEqual(steps[0] < 0.998 * steps[1], gains, steps)
+            self.assertEqual("reduce-scattered" in rows["with SHARP"]["note"], not gains)
         rows = self.rows("experts", "--train", "qwen3-30b-a3b", "--cluster", "hgx-h100:4",
                          "--network", "analytic")
         self.assertEqual(rows["ep 8"]["note"], "inside an NVLink domain")
@@ -136,7 +141,8 @@ class TrainCompare(CliCase):
 
     def test_what_would_change_nothing_is_refused_by_name(self):
         for words, said in (
-                (("sharp", *SMALL), "sharp changes nothing with --train"),
+                (("kv-cache", *SMALL), "kv-cache changes nothing with --train"),
+                (("sharp", "--collnet", *SMALL), "--collnet changes nothing here"),
                 (SMALL, "say what differs"),
                 (("--vary", "generatoin=NDR", *SMALL), "did you mean"),
                 (("--vary", "NDR", *SMALL), "--vary must be KEY=VALUE"),

@@ -23,7 +23,8 @@ os.environ["SOFTIB_PREFIX"] = os.environ["SOFTIB_BUILD"]
 NOBODY = "qqqqqqqqqqqq"
 # What train and search have beside a mapping.
 NO_MAPPING = {"model", "cluster", "mapping", "rates", "network", "placement", "seed",
-              "rails_crossed", "tokens", "trace", "export", "export_layers", "html", "top",
+              "rails_crossed", "collnet", "tokens", "trace", "export", "export_layers", "html",
+              "top",
               "threads"}
 
 

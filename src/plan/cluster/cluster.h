@@ -65,6 +65,7 @@ struct ClusterFabric {
     std::string engine = "auto";  ///< Name of the routing engine.
     bool adaptive = true;  ///< Whether switches choose among ports that the engine found equal.
     bool sharp = false;    ///< Whether switches aggregate (SHARP).
+    bool collnet = false;  ///< Whether NCCL lets them: it has a plug-in (training steps alone).
     std::uint16_t mtu = 4096;
     /// Links carry this many times the rate of their generation: GDR is XDR with a factor of 2.
     double speed_factor = 1;

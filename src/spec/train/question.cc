@@ -19,6 +19,9 @@ namespace softib::spec {
 
 namespace {
 
+/// The most GPUs of a domain with which NCCL takes CollNet for an all-reduce.
+constexpr std::uint32_t kCollnetGpusMost = 8;
+
 const TrainKey* find_key(std::string_view name) {
     const auto keys = train_keys();
     const auto found = std::ranges::find_if(keys, [&](const TrainKey& key) {
@@ -96,6 +99,15 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
          fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
         {"uneven", train && job.model.layers % stages == 0,
          fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
+        {"collnet", job.cluster.domain_gpus() > kCollnetGpusMost,
+         fmt::format("NCCL leaves no all-reduce to switches with more than {} GPUs in a domain",
+                     kCollnetGpusMost)},
+        {"collnet", train && question.wish.says_mapping() && job.mapping.zero != 0,
+         fmt::format("with zero {} gradients are reduce-scattered, for which NICs send as much",
+                     job.mapping.zero)},
+        {"collnet", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"collnet", job.mapping.gpus <= job.cluster.domain_gpus(),
+         "the job is within one NVLink domain"},
         {"overlap_ep", job.model.experts == 0, job.model.name + " has no experts"},
         {"cuda_graphs", job.model.experts == 0,
          job.model.name + " has no experts, and hosts keep up with dense layers"},
@@ -220,6 +232,13 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
         }
         cluster.gpu.rates = *std::move(rates);
     }
+    if (question.collnet && !cluster.fabric.sharp) {
+        return std::unexpected(
+            fmt::format("collnet changes nothing here: the switches of {} do not aggregate; set "
+                        "sharp in its fabric",
+                        cluster.name));
+    }
+    cluster.fabric.collnet = question.collnet;
     plan::Job job = ask == TrainAsk::kTrain
                         ? plan::job_to_time(*std::move(model), std::move(cluster), question.wish)
                         : plan::job_to_search(*std::move(model), std::move(cluster), question.wish);

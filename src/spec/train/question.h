@@ -38,6 +38,7 @@ struct TrainQuestion {
     bool placed_randomly = false;
     std::uint64_t seed = 1;
     bool rails_crossed = false;
+    bool collnet = false;       ///< Whether NCCL lets switches add up all-reduces.
     double tokens = 0;          ///< Tokens of the whole training; 0: not said.
     std::uint32_t top = 10;     ///< Mappings that a search returns.
     std::uint32_t threads = 0;  ///< Threads of a search; 0: one for each core.
