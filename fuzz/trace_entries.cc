@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The entries of the planner, which a program of fuzzers has in place of those of entries.cc.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "entries.h"
+#include "spec/measured/log.h"
 #include "spec/trace/trace_file.h"
 #include "zip/gzip.h"
 
@@ -59,10 +61,38 @@ bool trace_holds(std::span<const std::uint8_t> input) {
     return !spec::write_chakra(*job, 0).empty();
 }
 
+constexpr std::array<std::string_view, 5> kLogBeginnings{
+    "",
+    "all_reduce_perf\n#  Rank  0 Pid 1 on a device  0 [0x1b] H100\n"
+    "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n",
+    "# OSU MPI Allreduce Latency Test v7.3\n# Size  Avg Latency(us)\n",
+    "RDMA_Write BW Test\n#bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n",
+    "{\"test_info\": {\"test\": \"RDMA_Write BW Test\"}, \"results\": "};
+
+/// Returns whether a log of benchmarks is refused with a message, or has rows with figures. The
+/// first byte chooses its beginning.
+bool measured_holds(std::span<const std::uint8_t> input) {
+    if (input.empty()) {
+        return true;
+    }
+    std::string text(kLogBeginnings[input[0] % kLogBeginnings.size()]);
+    text.append(input.begin() + 1, input.end());
+    const auto log = spec::parse_log({"fuzz.log", std::move(text)});
+    if (!log) {
+        return !log.error().empty();
+    }
+    return std::ranges::all_of(log->tables, [](const plan::MeasuredTable& table) {
+        return !table.rows.empty() &&
+               std::ranges::all_of(table.rows, [](const plan::MeasuredRow& row) {
+                   return row.wrong != 0 || row.values[0] || row.values[1];
+               });
+    });
+}
+
 }  // namespace
 
 std::span<const Entry> entries() {
-    static const Entry kEntries[] = {{"Trace", trace_holds}};
+    static const Entry kEntries[] = {{"Measured", measured_holds}, {"Trace", trace_holds}};
     return kEntries;
 }
 

@@ -34,7 +34,8 @@ def platform_tag():
 def files_of(build):
     """Returns the files of the wheel: path -> (bytes, mode)."""
     files = {}
-    for path in sorted((SOURCE / "python" / "softib").glob("*.py*")):
+    module = SOURCE / "python" / "softib"
+    for path in [*sorted(module.glob("*.py")), module / "py.typed"]:
         files[f"softib/{path.name}"] = (path.read_bytes(), 0o644)
     with tempfile.TemporaryDirectory(prefix="softib-wheel-") as prefix:
         subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--strip"], check=True,

@@ -7,8 +7,9 @@
     run = softib.simulate(fabric, {"pattern": "permutation", "size": "2MB"}, adaptive=True)
     print(run.gbps, run.messages["completion_us"].max())
 
-    step = softib.plan.train("gpt3-175b", "superpod-h100", tp=8, pp=8)
-    print(step.step_s, step.mfu)
+    cluster = softib.Cluster.preset("hgx-h100", nodes=128)
+    step = softib.plan.train("gpt3-175b", cluster, tp=8, pp=8)
+    print(step, step.mfu)
 
     with softib.live(fabric) as live:
         print(live.exec("h0", "ibstat"))

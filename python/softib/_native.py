@@ -6,6 +6,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -118,7 +119,9 @@ def answer(question: str, folder: Union[str, os.PathLike[str]] = ".") -> Any:
     error = ctypes.create_string_buffer(4096)
     found = native.softib_ask(question.encode(), os.fspath(folder).encode(), error, len(error))
     if not found:
-        raise Error(error.value.decode(errors="replace"))
+        said = error.value.decode(errors="replace")
+        # The caller has not seen the text, and knows no place in it.
+        raise Error(re.sub(r"^\./a question given as text(:\d+:\d+)?: ", "", said))
     try:
         return json.loads(ctypes.string_at(found))
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -21,7 +21,7 @@ def value(of: Any) -> str:
         return repr(int(of))
     if isinstance(of, numbers.Real):
         return repr(float(of))
-    if isinstance(of, (list, tuple, numpy.ndarray)):
+    if isinstance(of, Iterable) and not isinstance(of, (str, bytes, Mapping)):
         return "[" + ", ".join(map(value, of)) + "]"
     return json.dumps(str(of), ensure_ascii=False)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _text
 from ._native import Error
+from .objects import labels_of
 
 if TYPE_CHECKING:
     import pandas
@@ -18,19 +19,27 @@ class Answer:
     """An answer. Keys of its JSON are attributes, or answer["key"]; answer.data is all of it. It
     prints itself, and to_frame() makes a DataFrame of it."""
 
-    def __init__(self, data: dict[str, Any], error: str | None = None) -> None:
+    def __init__(self, data: dict[str, Any], inside: str = "") -> None:
         self.data = data
-        self.error = error
+        self._inside = inside  # The keys above, as "parts_s.": they tell units.
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "data":
             raise AttributeError(name)
         if name not in self.data:
             raise AttributeError(f"no {name!r}; there are {', '.join(self.data)}")
-        return wrap(self.data[name])
+        return self[name]
 
     def __getitem__(self, name: str) -> Any:
-        return wrap(self.data[name])
+        if name not in self.data:
+            raise KeyError(f"no {name!r}; there are {', '.join(self.data)}")
+        return wrap(self.data[name], f"{self._inside}{name}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
 
     def __contains__(self, name: object) -> bool:
         return name in self.data
@@ -45,7 +54,7 @@ class Answer:
         return isinstance(other, Answer) and self.data == other.data
 
     def __repr__(self) -> str:
-        return _text.of(self.data)
+        return _text.of(self.data, self._inside)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
@@ -102,9 +111,11 @@ class Answers(Sequence[Answer]):
         """Returns the rows of all answers, each with what varied. A question that had no answer is
         a row with an `error`."""
         rows = []
-        for answer, said in zip(self._answers, self.varied):
-            first = {name: _plain(value) for name, value in said.items()}
-            own = answer.to_rows(table) if answer.error is None else [{"error": answer.error}]
+        labels = {name: labels_of([said.get(name) for said in self.varied])
+                  for said in self.varied for name in said}
+        for i, answer in enumerate(self._answers):
+            first = {name: labels[name][i] for name in self.varied[i]}
+            own = [answer.data] if "error" in answer else answer.to_rows(table)
             rows += [{**first, **{name: value for name, value in row.items() if name not in first}}
                      for row in own]
         return rows
@@ -115,24 +126,30 @@ class Answers(Sequence[Answer]):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Returns what varied and the answer, for each."""
-        return [{"asked": {name: _plain(value) for name, value in said.items()},
-                 **({"error": answer.error} if answer.error is not None else answer.to_dict())}
+        return [{"asked": {name: labels_of([value])[0] for name, value in said.items()},
+                 **answer.to_dict()}
                 for answer, said in zip(self._answers, self.varied)]
 
     def to_json(self, indent: int | None = None) -> str:
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
     def __repr__(self) -> str:
-        return _text.table(self.to_rows())
+        return _text.table(_outer(self.to_rows()))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        header, *lines = _text.cells_of(_outer(self.to_rows())) or [["no rows"]]
+        return ("<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in header) +
+                "</tr>" + "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in line)
+                                  + "</tr>" for line in lines) + "</table>")
 
 
-def wrap(value: Any) -> Any:
+def wrap(value: Any, inside: str = "") -> Any:
     """Returns a value of an answer: dictionaries are answers, and lists of them are lists."""
     if isinstance(value, dict):
-        return Answer(value)
+        return Answer(value, inside)
     if isinstance(value, list):
         return Answers(map(Answer, value)) if _is_table(value) else [wrap(each) for each in value]
     return value
@@ -148,9 +165,9 @@ def frame(rows: Any) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def _plain(value: Any) -> Any:
-    """Returns what a row has for a value that was asked with: objects have their short text."""
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+def _outer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns rows without what is inside of keys, where they have other cells."""
+    return [{name: value for name, value in row.items() if "." not in name} or row for row in rows]
 
 
 def _is_table(value: Any) -> bool:

@@ -27,7 +27,20 @@ class Fabric:
     def __repr__(self) -> str:
         return "Fabric(" + ", ".join(f"{key}={value!r}" for key, value in self.keys.items()) + ")"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fabric) and self.keys == other.keys
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def replace(self, **changes: Any) -> Fabric:
+        """Returns a copy with changes. None takes away what was said."""
+        keys = {"file" if key == "from" else key: value for key, value in self.keys.items()}
+        return Fabric(**{key: value for key, value in {**keys, **changes}.items()
+                         if value is not None})
+
     def flags(self) -> list[str]:
+        """Returns the flags of `softib up` that say the same."""
         return _native.flags(self.keys)
 
     def _topo(self, *words: str) -> str:

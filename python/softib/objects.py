@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, TypeVar
 
 from . import _native, _toml
@@ -24,8 +25,7 @@ class Described:
     def said(self) -> dict[str, Any]:
         """Returns what was said: keyword -> value."""
         found = vars(self)
-        return {each.name: found[each.name] for each in fields(self)
-                if found[each.name] is not None}
+        return {name: found[name] for name in places(type(self)) if found[name] is not None}
 
     def replace(self: Self, **changes: Any) -> Self:
         """Returns a copy with changes. None takes away what was said."""
@@ -35,10 +35,11 @@ class Described:
         """Returns the text of a file that says the same."""
         top: dict[str, Any] = {}
         tables: dict[str, dict[str, Any]] = {}
-        for name, (section, key) in places(type(self)).items():
-            if name in self.said():
-                at = tables.setdefault(section, {}) if section else top
-                at[key] = self.said()[name]
+        where = places(type(self))
+        for name, value in self.said().items():
+            section, key = where[name]
+            at = tables.setdefault(section, {}) if section else top
+            at[key] = value
         return _toml.document(top, tables, {})
 
     @classmethod
@@ -95,6 +96,7 @@ class Known(Described):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_whole", None)
+        self.described()  # An error belongs to the line that made the object.
 
     def __getattribute__(self, name: str) -> Any:
         value = object.__getattribute__(self, name)
@@ -103,12 +105,15 @@ class Known(Described):
         return value
 
     def described(self) -> dict[str, Any]:
-        """Returns the values of all keywords, those of the base too. Raises Error if one of those
-        that were said is wrong."""
+        """Returns the values of all keywords, those of the base too."""
         whole = vars(self)["_whole"]
         if whole is None:
             ask = {"ask": "describe", type(self).__name__.lower(): asked(self)}
-            answer = _native.answer(_toml.document(ask, {}, {}))
+            try:
+                answer = _native.answer(_toml.document(ask, {}, {}))
+            except Error as error:
+                place = r"^a (cluster|model) given as text(:\d+:\d+)?: "
+                raise Error(re.sub(place, f"{type(self).__name__}: ", str(error))) from None
             whole = {name: (answer.get(section, {}) if section else answer).get(key)
                      for name, (section, key) in places(type(self)).items()}
             whole.update((name, value) for name, value in answer.items()
@@ -166,6 +171,23 @@ def asked(of: Any) -> str:
     return text if "name" in said else _toml.document({"name": str(of)}, {}, {}) + text
 
 
+def labels_of(values: list[Any]) -> list[Any]:
+    """Returns what a table calls values that were asked with. Objects have a text: what they say
+    differently, or their whole text."""
+    objects = [value for value in values if isinstance(value, Described)]
+    said = [each.said() for each in objects]
+    keys = [key for key in dict.fromkeys(key for each in said for key in each)
+            if len({repr(each.get(key)) for each in said}) > 1]
+
+    def label(value: Any) -> Any:
+        if not isinstance(value, Described) or "name" in value.said():
+            return value if isinstance(value, (bool, int, float, type(None))) else str(value)
+        differs = [str(value.said()[key]) if key == "base" else f"{key} {value.said()[key]}"
+                   for key in keys if key in value.said()]
+        return ", ".join(differs) or str(value)
+    return [label(value) for value in values]
+
+
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Cluster(Known):
@@ -195,7 +217,7 @@ class Cluster(Known):
     pcie_latency_us: time on PCIe one way, us
 
     topology: shape of the fabric, as "fat-tree", "rail-optimized", "dragonfly-plus"
-    generation: speed of links: EDR, HDR, NDR, XDR or GDR (100 to 1,600 Gb/s)
+    generation: speed of links, from SDR to GDR (10 to 1,600 Gb/s)
     link_layer: "infiniband" or "roce"
     oversubscription, spine_oversubscription: cables down for cables up of a leaf, of a spine: "2:1"
     radix: ports of a switch
@@ -204,6 +226,8 @@ class Cluster(Known):
     hosts_per_switch: NICs at a switch
     groups, switches_per_group: groups of a dragonfly, and the switches of each
     subnets, routers: subnets, and routers between them
+    planes: fabrics that share nothing; each NIC has a part of its rate in each
+    failed_planes: planes that carry nothing
     engine: routing engine, as "auto" or "ftree"
     adaptive: whether switches choose among equal ports by load
     sharp: whether switches reduce (SHARP)
@@ -212,6 +236,7 @@ class Cluster(Known):
     """
 
     base: str | None = None
+    _: KW_ONLY
     nodes: int | None = None
     gpu: str | None = None
     name: str | None = None
@@ -249,6 +274,8 @@ class Cluster(Known):
     switches_per_group: int | None = _in("fabric")
     subnets: int | None = _in("fabric")
     routers: int | None = _in("fabric")
+    planes: int | None = _in("fabric")
+    failed_planes: int | None = _in("fabric")
     engine: str | None = _in("fabric")
     adaptive: bool | None = _in("fabric")
     sharp: bool | None = _in("fabric")
@@ -302,6 +329,7 @@ class Model(Known):
     """
 
     base: str | None = None
+    _: KW_ONLY
     name: str | None = None
     title: str | None = None
     source: str | None = None
@@ -346,7 +374,7 @@ class Model(Known):
 
 
 @checked
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Mapping(Described):
     """How a training job lies on GPUs, and what the framework does. What is not said has the
     planner's default; if no degree is said, the planner chooses the quickest mapping.

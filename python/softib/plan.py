@@ -13,12 +13,14 @@ import numpy
 
 from . import _native, _toml
 from ._keywords import given, keywords
+from ._native import Error
 from .answers import Answer, Answers, wrap
 from .objects import Cluster, Mapping, Model, asked
 from .sweep import sweep
 
-__all__ = ["Answer", "Answers", "Cluster", "Mapping", "Model", "calibrate", "collective", "column",
-           "compare", "goodput", "models", "presets", "search", "show", "sweep", "train"]
+__all__ = ["Answer", "Answers", "Cluster", "Error", "Mapping", "Model", "calibrate", "collective",
+           "column", "compare", "expect", "goodput", "models", "presets", "search", "show", "sweep",
+           "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
@@ -27,7 +29,7 @@ WRITES = ("html", "trace", "export", "csv")
 File: TypeAlias = Union[str, "os.PathLike[str]"]
 ClusterLike: TypeAlias = Union[Cluster, File]
 ModelLike: TypeAlias = Union[Model, File]
-MappingLike: TypeAlias = Union[Mapping, Answer, None]
+MappingLike: TypeAlias = Union[Mapping, Answer, dict[str, Any], None]
 Sizes: TypeAlias = Union[str, int, Iterable[Union[str, int]]]
 
 
@@ -42,9 +44,14 @@ def _answer(what: str, arguments: dict[str, Any]) -> Any:
     said = given(arguments)
     mapping = said.pop("mapping", None)
     if mapping is not None:
+        if not isinstance(mapping, (Mapping, Answer, dict)):
+            raise Error(f"mapping must be a Mapping or an answer that has one, not {mapping!r}")
         described = mapping if isinstance(mapping, Mapping) else Mapping.of(mapping)
         said = {**described.said(), **said}
     for name, value in said.items():
+        for other, cls in (("cluster", Cluster), ("model", Model)):
+            if name == other and not isinstance(value, (cls, str, os.PathLike)):
+                raise Error(f"{name} must be a {cls.__name__}, a name or a file, not {value!r}")
         if isinstance(value, (Cluster, Model, os.PathLike)):
             said[name] = asked(value)
     if any(said.get(name) for name in WRITES):
@@ -68,10 +75,12 @@ def models() -> Answers:
 
 
 @keywords
-def show(cluster: ClusterLike, *, nodes: int | None = None, prices: File | None = None) -> Answer:
+def show(cluster: ClusterLike, *, nodes: int | None = None, planes: int | None = None,
+         prices: File | None = None) -> Answer:
     """Returns what a cluster is made of: switches, cables, LIDs, power, cost.
 
     nodes: only the first nodes of it
+    planes: that share each NIC
     prices: a file with prices (TOML)
     """
     answer: Answer = _answer("show", locals())
@@ -80,7 +89,7 @@ def show(cluster: ClusterLike, *, nodes: int | None = None, prices: File | None 
 
 @keywords
 def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | None = None,
-               sizes: Sizes | None = None, algorithms: str | Iterable[str] | None = None,
+               planes: int | None = None, sizes: Sizes | None = None, algorithms: str | Iterable[str] | None = None,
                algorithm: str | None = None, protocol: str | None = None,
                collnet: bool | None = None, channels: int | None = None, order: str | None = None,
                rails_crossed: bool | None = None, seed: int | None = None,
@@ -90,6 +99,7 @@ def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | Non
 
     op: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv
     nodes: only the first nodes of the cluster
+    planes: that share each NIC
     sizes: "8:1G" by powers of two, or a list of sizes
     algorithms: "nccl" for its choice, "all", or names as ["ring", "tree"]; algorithm: one name
     protocol: LL, LL128 or Simple; NCCL's choice unless said
@@ -102,6 +112,31 @@ def collective(cluster: ClusterLike, op: str = "all-reduce", *, nodes: int | Non
     html, export: files that are written
     """
     answer: Answer = _answer("collective", locals())
+    return answer
+
+
+@keywords
+def expect(cluster: ClusterLike, log: File | Iterable[File] | None = None, *,
+           text: str | None = None, nodes: int | None = None, per_node: int | None = None,
+           benchmark: str | Iterable[str] | None = None, sizes: Sizes | None = None,
+           algorithm: str | Iterable[str] | None = None,
+           protocol: str | Iterable[str] | None = None, collnet: bool | None = None,
+           channels: int | None = None) -> Answer:
+    """Returns what benchmarks should give on a cluster, beside what they gave.
+
+    log: what nccl-tests, OSU or perftest printed: a file, or a list of them; text: a log itself
+    nodes, per_node: nodes of a run, and ranks of NCCL on each, where the log does not say
+    benchmark: without a log: which; with one: what a table without a name is
+    sizes: without a log: "8:1G" by powers of two, or a list of sizes
+    algorithm, protocol: what NCCL_ALGO and NCCL_PROTO say
+    collnet: whether NCCL may let switches aggregate
+    channels: NCCL's channels
+    """
+    said = {name: value for name, value in locals().items() if name != "log"}
+    if log is not None:
+        files = [log] if isinstance(log, (str, os.PathLike)) else log
+        said["logs"] = [os.fspath(each) for each in files]
+    answer: Answer = _answer("expect", said)
     return answer
 
 
@@ -120,15 +155,15 @@ def compare(what: str | None = None, cluster: ClusterLike | None = None, *,
             comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
             no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
             overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
-            rank_order: str | None = None, rates: File | None = None, network: str | None = None,
-            placement: str | None = None, seed: int | None = None,
+            rank_order: str | None = None, planes: int | None = None, rates: File | None = None,
+            network: str | None = None, placement: str | None = None, seed: int | None = None,
             rails_crossed: bool | None = None, collnet: bool | None = None,
             tokens: str | float | None = None) -> Answer:
     """Returns networks for one cluster that differ in one thing, or with `train` steps of training
     a model on clusters that differ.
 
     what: oversubscription, topology, generation, link-layer, sharp, failed-spine or kv-cache; with
-    train also nvlink-domain or experts
+    train also planes, nvlink-domain or experts
     nodes: only the first nodes of the cluster
     model: of the fabric: flow or packet
     size: of what is sent, as "1GB"
@@ -136,8 +171,8 @@ def compare(what: str | None = None, cluster: ClusterLike | None = None, *,
     train: a model; each row has the quickest mapping unless a degree is said
     vary: keys of the cluster or of training, or clusters, as ["generation=NDR,XDR", "tp=4,8"]
     sort: tokens (what 10^12 of them cost), step, mfu, price, power or none
-    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed, collnet,
-    tokens: as in train()
+    mapping and keywords of Mapping, planes, rates, network, placement, seed, rails_crossed,
+    collnet, tokens: as in train()
     html, csv: files that are written
     """
     answer: Answer = _answer("compare", locals())
@@ -156,7 +191,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
           no_sequence_parallel: bool | None = None, no_overlap_dp: bool | None = None,
           no_overlap_pp: bool | None = None, overlap_ep: bool | None = None,
           cuda_graphs: bool | None = None, rank_order: str | None = None,
-          rates: File | None = None, network: str | None = None, placement: str | None = None,
+          planes: int | None = None, rates: File | None = None, network: str | None = None, placement: str | None = None,
           seed: int | None = None, rails_crossed: bool | None = None,
           collnet: bool | None = None,
           tokens: str | float | None = None, trace: File | None = None,
@@ -166,6 +201,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
 
     mapping: a Mapping, or an answer that has one; keywords of Mapping may also stand here, and
     win over it. Without any degree the planner chooses the quickest mapping.
+    planes: that share each NIC
     rates: a file with what kernels reach on the GPUs
     network: how exchanges are timed: analytic, flow or packet
     placement: of nodes on the fabric: topology or random, with its seed
@@ -189,14 +225,15 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
            comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
            no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
            overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
-           rank_order: str | None = None, rates: File | None = None, network: str | None = None,
+           rank_order: str | None = None, planes: int | None = None,
+           rates: File | None = None, network: str | None = None,
            placement: str | None = None, seed: int | None = None,
            rails_crossed: bool | None = None, collnet: bool | None = None, top: int | None = None,
            threads: int | None = None) -> Answer:
     """Returns the quickest mappings of a model onto a cluster: those in `best` go into train().
 
     mapping and keywords of Mapping: what all of them must have
-    rates, network, placement, seed, rails_crossed, collnet: as in train()
+    planes, rates, network, placement, seed, rails_crossed, collnet: as in train()
     top: how many mappings to return; threads: that try mappings
     """
     answer: Answer = _answer("search", locals())
@@ -205,28 +242,26 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
 
 @keywords
 def goodput(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *,
-            gpus: int | None = None, tp: int | None = None, pp: int | None = None,
-            interleave: int | None = None, cp: int | None = None, ep: int | None = None,
-            zero: int | None = None, uneven: bool | None = None, batch: int | None = None,
-            micro_batch: int | None = None, sequence: int | None = None,
-            recompute: str | None = None, attention: str | None = None,
-            precision: str | None = None, tp_overlap: str | None = None,
-            grad_bytes: int | None = None, comm_sms: int | None = None,
-            no_sequence_parallel: bool | None = None, no_overlap_dp: bool | None = None,
-            no_overlap_pp: bool | None = None, overlap_ep: bool | None = None,
-            cuda_graphs: bool | None = None, rank_order: str | None = None,
-            rates: File | None = None, network: str | None = None, placement: str | None = None,
-            seed: int | None = None, rails_crossed: bool | None = None,
-            collnet: bool | None = None,
-            tokens: str | float | None = None, html: File | None = None,
-            failures: File | None = None, detect: str | None = None, timeout: str | None = None,
-            restart: str | None = None, checkpoint: str | None = None,
+            html: File | None = None, failures: File | None = None, detect: str | None = None,
+            timeout: str | None = None, restart: str | None = None, checkpoint: str | None = None,
             checkpoint_every: str | None = None, checkpoint_size: str | int | None = None,
             storage: str | None = None, stall: str | None = None, failover: str | None = None,
-            planes: int | None = None, spares: int | None = None, weeks: int | None = None,
-            runs: int | None = None, failure_seed: int | None = None,
-            threads: int | None = None, prices: File | None = None,
-            sort: str | None = None) -> Answer:
+            spares: int | None = None, weeks: int | None = None, runs: int | None = None,
+            failure_seed: int | None = None, threads: int | None = None,
+            prices: File | None = None, sort: str | None = None, gpus: int | None = None,
+            tp: int | None = None, pp: int | None = None, interleave: int | None = None,
+            cp: int | None = None, ep: int | None = None, zero: int | None = None,
+            uneven: bool | None = None, batch: int | None = None, micro_batch: int | None = None,
+            sequence: int | None = None, recompute: str | None = None,
+            attention: str | None = None, precision: str | None = None,
+            tp_overlap: str | None = None, grad_bytes: int | None = None,
+            comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
+            no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
+            overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
+            rank_order: str | None = None, planes: int | None = None, rates: File | None = None,
+            network: str | None = None, placement: str | None = None, seed: int | None = None,
+            rails_crossed: bool | None = None, collnet: bool | None = None,
+            tokens: str | float | None = None) -> Answer:
     """Returns how much of its time a job trains while parts of the cluster fail, what loses it, and
     what would help.
 
@@ -238,7 +273,7 @@ def goodput(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None,
     and from there to the first step
     checkpoint: sync or async; checkpoint_every: a time; checkpoint_size: bytes of all GPUs
     storage: a rate as "2TB/s"; stall: stop of the job for an asynchronous checkpoint
-    failover: of links: none, plane (with their number) or rail; spares: spare nodes
+    failover: of links: none, plane (of those of the cluster) or rail; spares: spare nodes
     weeks, runs, failure_seed: how long and how often it is played; threads: that play it
     prices: a file with prices (TOML); sort: what would help, by gain or by cost
     html: a file that is written

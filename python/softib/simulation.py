@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 import html
 import os
-import sys
-from collections.abc import Callable, KeysView, Sequence
+from collections.abc import KeysView, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy
@@ -24,7 +23,6 @@ STEP_EVENTS = 200_000
 
 Keys: TypeAlias = dict[str, Any]
 Rows: TypeAlias = Union[Keys, Sequence[Keys]]
-Progress: TypeAlias = Union[bool, Callable[[float], None], None]
 Folder: TypeAlias = Union[str, "os.PathLike[str]"]
 
 
@@ -155,16 +153,12 @@ class Simulation:
         ended, planned = self.number("messages_ended"), self.number("messages_planned")
         return done and (us is None or ended == planned)
 
-    def run(self, progress: Progress = None) -> Simulation:
+    def run(self, progress: _text.Progress = None) -> Simulation:
         """Runs to the end. Ctrl-C stops it; the results so far are kept.
 
         progress: True for a line on a terminal, or a function of the part that is done.
         """
-        if not (progress is None or isinstance(progress, bool) or callable(progress)):
-            raise _native.Error(f"progress must be True, False or a function, not {progress!r}")
-        show = progress if callable(progress) else None
-        if progress is True and sys.stderr.isatty():
-            show = _show
+        show = _text.progress_of(progress)
         while not self._native.softib_run(self._handle, FOREVER, STEP_EVENTS):
             if show:
                 show(self.number("messages_ended") / max(self.number("messages_planned"), 1))
@@ -264,14 +258,6 @@ class Simulation:
         return "\n".join(lines + self.congestion[:5])
 
 
-def _show(part: float) -> None:
-    width = 24
-    filled = round(part * width)
-    end = "\n" if part >= 1 else ""
-    sys.stderr.write(f"\r[{'#' * filled}{'.' * (width - filled)}] {100 * part:.0f} %{end}")
-    sys.stderr.flush()
-
-
 def ask(fabric: Fabric, traffic: Rows, *, model: str | None = None, seed: int | None = None,
         until: str | None = None, compare: Sequence[str] | None = None,
         whatif: bool | int | None = None, vary: dict[str, Sequence[Any]] | None = None,
@@ -294,7 +280,7 @@ def ask(fabric: Fabric, traffic: Rows, *, model: str | None = None, seed: int | 
     return Answer(_native.answer(text, folder))
 
 
-def simulate(fabric: Fabric, traffic: Rows, *, progress: Progress = True,
+def simulate(fabric: Fabric, traffic: Rows, *, progress: _text.Progress = True,
              **keys: Any) -> Simulation:
     """Runs a simulation to its end."""
     return Simulation(fabric, traffic, **keys).run(progress)

@@ -12,6 +12,7 @@
 #include "answer/collective.h"
 #include "answer/comparison.h"
 #include "answer/description.h"
+#include "answer/expect.h"
 #include "answer/goodput.h"
 #include "answer/plan_keys.h"
 #include "answer/train.h"
@@ -29,6 +30,7 @@ struct QuestionText {
     std::string_view text;
     std::string file;  ///< What errors call the text.
     std::string folder;
+    Networks& networks;
 };
 
 Answer answer_train(const QuestionText& asked) {
@@ -37,7 +39,7 @@ Answer answer_train(const QuestionText& asked) {
     if (!question) {
         return std::unexpected(question.error());
     }
-    const auto timed = time_step(*question);
+    const auto timed = time_step(*question, asked.networks);
     return timed ? Answer(to_json(timed->report)) : std::unexpected(timed.error());
 }
 
@@ -96,6 +98,10 @@ std::expected<GoodputReport, Refusal> time_used(const GoodputQuestion& question)
     return goodput(question);
 }
 
+std::expected<ExpectReport, Refusal> expectation(const ExpectQuestion& question) {
+    return expect(question);
+}
+
 struct Kind {
     std::string_view name;
     Answer (*answer)(const QuestionText&);
@@ -109,11 +115,17 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"collective", answer_keys<CollectiveQuestion, collective>},
                            {"compare", answer_keys<CompareQuestion, comparison>},
                            {"calibrate", answer_keys<CalibrateQuestion, calibrate>},
+                           {"expect", answer_keys<ExpectQuestion, expectation>},
                            {"goodput", answer_keys<GoodputQuestion, time_used>}};
 
 }  // namespace
 
 std::optional<Answer> ask(std::string_view text, const std::string& folder) {
+    Networks networks;
+    return ask(text, folder, networks);
+}
+
+std::optional<Answer> ask(std::string_view text, const std::string& folder, Networks& networks) {
     const std::string file =
         folder.empty() ? "a question given as text" : folder + "/a question given as text";
     const auto wanted = spec::asked_for(text, file);
@@ -126,7 +138,7 @@ std::optional<Answer> ask(std::string_view text, const std::string& folder) {
         std::ranges::transform(kKinds, std::back_inserter(names), &Kind::name);
         return std::unexpected(fmt::format("{}: {}", file, unknown_name("ask", *wanted, names)));
     }
-    return kind->answer({text, file, folder});
+    return kind->answer({text, file, folder, networks});
 }
 
 }  // namespace softib::answer

@@ -3,14 +3,16 @@
 
 // Questions to the planner as a text in TOML, whose key `ask` says what is asked:
 //
-//   ask = "train"              # or "search", "models", "presets", "show", "collective", "compare"
-//   model = "gpt3-175b"        # keys of spec/train/question.h, or of plan_keys.cc
-//   cluster = "superpod-h100"
+//   ask = "train"              # or "search", "models", "presets", "show", "collective", "compare",
+//   "expect" model = "gpt3-175b"        # keys of spec/train/question.h, or of plan_keys.cc cluster
+//   = "superpod-h100"
 
 #include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "answer/networks.h"
 
 namespace softib::answer {
 
@@ -19,5 +21,9 @@ namespace softib::answer {
 /// question to the planner. Names of files in it are relative to `folder`.
 std::optional<std::expected<std::string, std::string>> ask(std::string_view text,
                                                            const std::string& folder);
+/// Does the same with what earlier questions left. Several threads may ask with the same networks.
+std::optional<std::expected<std::string, std::string>> ask(std::string_view text,
+                                                           const std::string& folder,
+                                                           Networks& networks);
 
 }  // namespace softib::answer

@@ -6,6 +6,7 @@
 #include "answer/cluster.h"
 #include "answer/collective.h"
 #include "answer/comparison.h"
+#include "answer/expect.h"
 #include "answer/train.h"
 
 namespace softib::answer {
@@ -80,6 +81,22 @@ TEST(Ask, ADescriptionHasWhatTheBaseHas) {
     EXPECT_TRUE(plan("ask = \"describe\"").error().starts_with("say which: cluster = "));
 }
 
+TEST(Ask, WhatBenchmarksShouldGiveIsAnsweredWithALogAndWithoutOne) {
+    const std::string question =
+        "ask = \"expect\"\ncluster = \"hgx-h100:2\"\nbenchmark = \"osu_latency\"\n";
+    EXPECT_EQ(
+        plan(question + "sizes = [8, \"1M\"]\n").value(),
+        to_json(*expect({.cluster = "hgx-h100:2", .benchmark = "osu_latency", .sizes = "8,1M"})));
+    const std::string log = "# OSU MPI Latency Test v7.3\\n# Size  Latency (us)\\n8  40.0\\n";
+    const std::string slow =
+        plan("ask = \"expect\"\ncluster = \"hgx-h100:2\"\ntext = \"" + log + "\"\n").value();
+    EXPECT_TRUE(slow.contains("\"off\": 1"));
+    EXPECT_TRUE(slow.contains("\"name\": \"slow-hosts\""));
+    const auto refused = plan("ask = \"expect\"\ncluster = \"hgx-h100:2\"\nlogs = \"no.log\"\n");
+    EXPECT_TRUE(refused.error().contains("cannot read ./no.log")) << refused.error();
+    EXPECT_TRUE(plan("ask = \"expect\"\n").error().contains("say which cluster"));
+}
+
 TEST(Ask, EveryKeyIsReadAndAWrongOneIsRefusedByName) {
     const std::string ring = "ask = \"collective\"\ncluster = \"hgx-b200:4\"\nsizes = 1000000\n";
     const auto refused = [&](const std::string& more) { return plan(ring + more).error(); };
@@ -94,6 +111,7 @@ TEST(Ask, EveryKeyIsReadAndAWrongOneIsRefusedByName) {
     EXPECT_TRUE(refused("seed = -2").contains("'seed' must be a whole number"));
     EXPECT_TRUE(plan(ring + "order = \"random\"\nseed = 2").has_value());
     EXPECT_TRUE(plan("ask = \"collective\"").error().contains("say which cluster"));
+    EXPECT_TRUE(plan("ask = \"show\"").error().contains("say which cluster"));
     EXPECT_TRUE(
         plan("ask = \"compare\"\nwhat = \"tests\"").error().contains("'what' must be one of"));
     EXPECT_TRUE(plan("ask = \"show\"\ncluster = \"no-such\"").error().contains("unknown"));

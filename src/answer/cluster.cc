@@ -9,6 +9,7 @@
 #include "answer/json_text.h"
 #include "answer/topology.h"
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 #include "plan/cluster/presets.h"
 #include "spec/cluster/cluster_file.h"
 
@@ -58,6 +59,9 @@ Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
               {"nvls", cluster.nvlink.nvls}}},
             {"nic_gbs", cluster.nic_bytes_per_s() / 1e9},
             {"link_layer", plan::to_string(cluster.fabric.link_layer)},
+            {"generation", topo::link_speed(cluster.fabric.spec.generation).name},
+            {"planes", cluster.fabric.planes},
+            {"failed_planes", cluster.fabric.failed_planes},
             {"notes", plan::notes_of(cluster)},
             {"cost",
              {{"lines", std::move(lines)},
@@ -71,7 +75,10 @@ Json cluster_json(const plan::Cluster& cluster, const plan::Bill& bill) {
 }  // namespace
 
 std::expected<ClusterReport, Refusal> show(const ClusterQuestion& question) {
-    auto cluster = spec::find_cluster(question.cluster, question.nodes);
+    if (question.cluster.empty()) {
+        return std::unexpected(Refusal{"say which cluster: cluster = \"NAME\""});
+    }
+    auto cluster = spec::find_cluster(question.cluster, question.nodes, question.planes);
     if (!cluster) {
         return std::unexpected(Refusal{cluster.error()});
     }
@@ -81,11 +88,14 @@ std::expected<ClusterReport, Refusal> show(const ClusterQuestion& question) {
     if (!prices) {
         return std::unexpected(Refusal{prices.error()});
     }
-    auto fabric = topo::generate(cluster->fabric.spec);
+    auto fabric = plan::counted_plane(*cluster);
     if (!fabric) {
         return std::unexpected(Refusal{fabric.error().message});
     }
     topo::Report report = topo::make_report(*fabric);
+    if (cluster->fabric.link_layer == plan::LinkLayer::kRoce) {
+        report.subnets.clear();  // Ethernet has no LIDs.
+    }
     plan::Bill bill = plan::make_bill(*cluster, report, *prices);
     return ClusterReport{*std::move(cluster), *std::move(fabric), std::move(report),
                          std::move(bill)};

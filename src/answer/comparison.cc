@@ -30,7 +30,7 @@ std::expected<plan::Comparison, Refusal> compare(const CompareQuestion& question
         return std::unexpected(Refusal{*idle, true});
     }
     auto cluster = spec::find_cluster(question.cluster.empty() ? kCompareCluster : question.cluster,
-                                      question.nodes);
+                                      question.nodes, question.job.planes);
     if (!cluster) {
         return std::unexpected(Refusal{cluster.error()});
     }

@@ -11,6 +11,7 @@
 
 #include "core/topo/report.h"
 #include "parallel/for_each.h"
+#include "plan/cluster/fabric.h"
 #include "plan/train/communication.h"
 #include "plan/units.h"
 #include "spec/cluster/cluster_file.h"
@@ -77,7 +78,6 @@ std::expected<void, Refusal> check_idle(const GoodputQuestion& question, const G
         {"--timeout", hangs, "a failure that hangs, in --failures"},
         {"--detect", seen, "a failure that does not hang, in --failures"},
         {"--stall", job.asynchronous, "--checkpoint async"},
-        {"--planes", job.failover == plan::Failover::kPlane, "--failover plane"},
         {"--failover", links, "a failure that loses a link or a NIC, in --failures"},
     };
     for (const auto& [option, acts, needs] : rules) {
@@ -89,8 +89,9 @@ std::expected<void, Refusal> check_idle(const GoodputQuestion& question, const G
     return {};
 }
 
-std::expected<void, Refusal> put_failover(GoodputJob& job, const GoodputQuestion& question) {
-    job.planes = std::max(question.planes, 1U);
+std::expected<void, Refusal> put_failover(GoodputJob& job, const GoodputQuestion& question,
+                                          const plan::Cluster& cluster) {
+    job.planes = cluster.fabric.planes;
     if (question.failover == "plane") {
         job.failover = plan::Failover::kPlane;
         if (job.planes < 2) {
@@ -153,21 +154,20 @@ std::expected<void, Refusal> put_checkpoints(GoodputJob& job, const GoodputQuest
 /// Returns the parts by which steps are longer while 1, 2, ... paths of a link are down: all links
 /// get the rate of that one, since groups of GPUs go at the pace of their slowest.
 std::vector<double> slower_steps(const GoodputJob& job, const StepReport& step) {
-    const auto time = [&](double rate, bool nics) {
+    const auto time = [&](double rate) {
         plan::Cluster cluster = step.cluster;
-        cluster.fabric.speed_factor *= rate;
-        cluster.pcie.bytes_per_s *= nics ? rate : 1;
+        cluster.pcie.bytes_per_s = rate * cluster.nic_bytes_per_s();
         return plan::time_step(step.model, cluster, step.mapping, plan::LinkCommunication(cluster))
             .seconds;
     };
     std::vector<double> slower;
-    const double whole = time(1, false);
+    const double whole = time(1);
     for (std::uint32_t down = 1; down < job.paths(); ++down) {
         const double left = job.paths() - down;
         const bool nics = job.failover == plan::Failover::kRail;
         // Another NIC carries the traffic of a whole one beside its own.
         const double rate = nics ? 1 / std::ceil(job.paths() / left) : left / job.paths();
-        slower.push_back(std::max(0.0, time(rate, nics) / whole - 1));
+        slower.push_back(std::max(0.0, time(rate) / whole - 1));
     }
     return slower;
 }
@@ -206,8 +206,8 @@ Parsed<GoodputJob> job_of(const GoodputQuestion& question, const StepReport& ste
             return std::unexpected(put.error());
         }
     }
-    for (const auto& put : {put_failover(job, question), put_checkpoints(job, question, step),
-                            check_idle(question, job)}) {
+    for (const auto& put : {put_failover(job, question, cluster),
+                            put_checkpoints(job, question, step), check_idle(question, job)}) {
         if (!put) {
             return std::unexpected(put.error());
         }
@@ -280,7 +280,7 @@ Parsed<plan::Bill> bill_of(const GoodputQuestion& question, const plan::Cluster&
         prices = *std::move(read);
     }
     const plan::Cluster used = plan::with_nodes(cluster, nodes);
-    const auto fabric = topo::generate(used.fabric.spec);
+    const auto fabric = plan::counted_plane(used);
     if (!fabric) {
         return std::unexpected(Refusal{fabric.error().message});
     }

@@ -31,8 +31,7 @@ struct GoodputQuestion {
     std::string storage = {};           ///< Empty: 62 GB/s for each 32 nodes.
     std::string stall = {};             ///< Empty: the copy to the hosts' memory.
     std::string failover = "none";
-    std::uint32_t planes = 0;  ///< 0: not said.
-    std::string spares = {};   ///< Empty: the nodes that the job leaves.
+    std::string spares = {};  ///< Empty: the nodes that the job leaves.
     std::uint32_t weeks = 8;
     std::uint32_t runs = 100;
     std::uint64_t failure_seed = 1;
@@ -47,7 +46,6 @@ inline constexpr char kFailovers[] = "none|plane|rail";
 inline constexpr char kRemedyOrders[] = "gain|cost";
 inline constexpr std::uint32_t kWeeksMost = 520;
 inline constexpr std::uint32_t kRunsMost = 100'000;
-inline constexpr std::uint32_t kPlanesMost = 16;
 
 /// What a change would bring.
 struct RemedyReport {

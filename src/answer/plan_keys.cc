@@ -20,7 +20,7 @@ template <typename Question>
 struct Key {
     std::string_view name;
     std::variant<std::string Question::*, std::uint32_t Question::*, std::uint64_t Question::*,
-                 bool Question::*>
+                 bool Question::*, std::vector<std::string> Question::*>
         field;
     std::string_view choices = {};  ///< "flow|packet"; empty: any.
     std::uint32_t most = 0;         ///< The most that a number may be; the least is 1.
@@ -30,6 +30,7 @@ struct Key {
 constexpr Key<ClusterQuestion> kClusterKeys[] = {
     {.name = "cluster", .field = &ClusterQuestion::cluster, .is_file = true},
     {.name = "nodes", .field = &ClusterQuestion::nodes, .most = kNodesMost},
+    {.name = "planes", .field = &ClusterQuestion::planes, .most = kPlanesMost},
     {.name = "prices", .field = &ClusterQuestion::prices, .is_file = true}};
 
 constexpr Key<DescribeQuestion> kDescribeKeys[] = {
@@ -39,6 +40,7 @@ constexpr Key<DescribeQuestion> kDescribeKeys[] = {
 constexpr Key<CollectiveQuestion> kCollectiveKeys[] = {
     {.name = "cluster", .field = &CollectiveQuestion::cluster, .is_file = true},
     {.name = "nodes", .field = &CollectiveQuestion::nodes, .most = kNodesMost},
+    {.name = "planes", .field = &CollectiveQuestion::planes, .most = kPlanesMost},
     {.name = "op", .field = &CollectiveQuestion::op, .choices = kOperations},
     {.name = "sizes", .field = &CollectiveQuestion::sizes},
     {.name = "algorithms", .field = &CollectiveQuestion::algorithms},
@@ -79,7 +81,6 @@ constexpr Key<GoodputQuestion> kGoodputKeys[] = {
     {.name = "storage", .field = &GoodputQuestion::storage},
     {.name = "stall", .field = &GoodputQuestion::stall},
     {.name = "failover", .field = &GoodputQuestion::failover, .choices = kFailovers},
-    {.name = "planes", .field = &GoodputQuestion::planes, .most = kPlanesMost},
     {.name = "spares", .field = &GoodputQuestion::spares},
     {.name = "weeks", .field = &GoodputQuestion::weeks, .most = kWeeksMost},
     {.name = "runs", .field = &GoodputQuestion::runs, .most = kRunsMost},
@@ -87,6 +88,19 @@ constexpr Key<GoodputQuestion> kGoodputKeys[] = {
     {.name = "threads", .field = &GoodputQuestion::threads, .most = kChannelsMost},
     {.name = "prices", .field = &GoodputQuestion::prices, .is_file = true},
     {.name = "sort", .field = &GoodputQuestion::sort, .choices = kRemedyOrders}};
+
+constexpr Key<ExpectQuestion> kExpectKeys[] = {
+    {.name = "cluster", .field = &ExpectQuestion::cluster, .is_file = true},
+    {.name = "logs", .field = &ExpectQuestion::logs, .is_file = true},
+    {.name = "text", .field = &ExpectQuestion::text},
+    {.name = "nodes", .field = &ExpectQuestion::nodes, .most = kNodesMost},
+    {.name = "per_node", .field = &ExpectQuestion::per_node, .most = kChannelsMost},
+    {.name = "benchmark", .field = &ExpectQuestion::benchmark},
+    {.name = "sizes", .field = &ExpectQuestion::sizes},
+    {.name = "algorithm", .field = &ExpectQuestion::algorithm},
+    {.name = "protocol", .field = &ExpectQuestion::protocol},
+    {.name = "collnet", .field = &ExpectQuestion::collnet},
+    {.name = "channels", .field = &ExpectQuestion::channels, .most = kChannelsMost}};
 
 /// Keys of files that the command writes.
 constexpr std::string_view kWritten[] = {"html", "export", "csv"};
@@ -127,6 +141,18 @@ Read set_field(const Key<Question>& key, const spec::SaidKey& said, const std::s
                 fmt::format("must be one of {}, not '{}'", key.choices, *said.value));
         }
         question.** text = key.is_file ? spec::in_folder(*said.value, folder) : *said.value;
+        return {};
+    }
+    if (const auto* const list = std::get_if<std::vector<std::string> Question::*>(&key.field)) {
+        for (std::string_view left = *said.value; !left.empty();) {
+            const std::size_t end = std::min(left.find(','), left.size());
+            // A name without a slash is a file here, not a preset.
+            const std::string name = "./" + std::string(left.substr(0, end));
+            (question.**list)
+                .push_back(left.starts_with('/') ? std::string(left.substr(0, end))
+                                                 : spec::in_folder(name, folder));
+            left.remove_prefix(std::min(end + 1, left.size()));
+        }
         return {};
     }
     const auto number = plan::parse_count(*said.value);
@@ -272,6 +298,11 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
         return read;
     }
     return read_all<GoodputQuestion>(kGoodputKeys, own, folder, question);
+}
+
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ExpectQuestion& question) {
+    return read_all<ExpectQuestion>(kExpectKeys, said, folder, question);
 }
 
 }  // namespace softib::answer

@@ -30,5 +30,7 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
 /// What is no key of goodput's own is one of training's.
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                GoodputQuestion& question);
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               ExpectQuestion& question);
 
 }  // namespace softib::answer

@@ -16,6 +16,7 @@ namespace softib::answer {
 struct ClusterQuestion {
     std::string cluster = {};  ///< A preset or a file.
     std::uint32_t nodes = 0;   ///< The first nodes of the cluster; 0: all.
+    std::uint32_t planes = 0;  ///< Planes that share each NIC; 0: as the cluster says.
     std::string prices = {};   ///< A file with prices; empty: the built-in ranges.
 };
 
@@ -28,6 +29,7 @@ struct DescribeQuestion {
 struct CollectiveQuestion {
     std::string cluster = {};
     std::uint32_t nodes = 0;
+    std::uint32_t planes = 0;
     std::string op = "all-reduce";
     std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list of sizes.
     std::string algorithms = "nccl";  ///< Names separated by commas, "all", or "nccl".
@@ -62,6 +64,22 @@ struct CalibrateQuestion {
     std::string cluster = {};       ///< The cluster of the GPU; empty: it is known by its name.
 };
 
+struct ExpectQuestion {
+    std::string cluster = {};
+    std::vector<std::string> logs = {};  ///< Files; "-": `text`. None: the expected table.
+    std::string text = {};               ///< A log as text.
+    std::uint32_t nodes = 0;             ///< Those of a run whose log does not say; 0: all.
+    std::uint32_t per_node = 0;          ///< Ranks on each node; 0: one for each GPU.
+    /// Names of benchmarks, tools or operations; with a log, what a table without a name is.
+    std::string benchmark = "all";
+    std::string sizes = "8,1K,32K,1M,32M,1G";
+    std::string algorithm = "nccl";  ///< What NCCL was told to take.
+    std::string protocol = "nccl";
+    bool collnet = false;
+    std::uint32_t channels = 0;
+    std::vector<std::string> given = {};
+};
+
 // What fields may be.
 inline constexpr char kOperations[] =
     "all-reduce|all-gather|reduce-scatter|broadcast|all-to-all|send-recv";
@@ -70,10 +88,11 @@ inline constexpr char kOrders[] = "topology|random";
 inline constexpr char kModels[] = "flow|packet";
 inline constexpr char kStacks[] = "nccl|mpi";
 inline constexpr char kComparisons[] =
-    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache|nvlink-domain|"
-    "experts";
+    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache|planes|"
+    "nvlink-domain|experts";
 inline constexpr char kStepOrders[] = "tokens|step|mfu|price|power|none";
 inline constexpr std::uint32_t kNodesMost = 1'000'000;
+inline constexpr std::uint32_t kPlanesMost = 64;
 inline constexpr std::uint32_t kChannelsMost = 1024;
 
 /// Why there is no answer.

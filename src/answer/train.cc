@@ -17,17 +17,20 @@ namespace {
 using spec::TrainAsk;
 using spec::TrainQuestion;
 
+plan::PlacementOptions placement_of(const TrainQuestion& question) {
+    return {
+        .model = question.network == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow,
+        .order = question.placed_randomly ? plan::RankOrder::kRandom : plan::RankOrder::kTopology,
+        .seed = question.seed,
+        .rails_aligned = !question.rails_crossed};
+}
+
 /// Returns the model that times the exchanges of a job.
 plan::SearchRun::Network network_of(const TrainQuestion& question, const plan::Job& job) {
     if (question.network == "analytic") {
         return std::make_unique<plan::LinkCommunication>(job.cluster);
     }
-    return plan::FabricCommunication::make(
-        job.cluster, job.mapping.gpus,
-        {.model = question.network == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow,
-         .order = question.placed_randomly ? plan::RankOrder::kRandom : plan::RankOrder::kTopology,
-         .seed = question.seed,
-         .rails_aligned = !question.rails_crossed});
+    return plan::FabricCommunication::make(job.cluster, job.mapping.gpus, placement_of(question));
 }
 
 std::string note_of(const plan::StepInterval& interval) {
@@ -49,9 +52,10 @@ plan::SearchRun run_of(const TrainQuestion& question, std::uint32_t top) {
 std::expected<plan::SearchResult, std::string> choose_mapping(const TrainQuestion& question,
                                                               plan::Job& job) {
     constexpr std::uint32_t kNamed = 3;
-    job = plan::job_to_search(std::move(job.model), std::move(job.cluster), question.wish);
-    auto found = plan::search(job.model, job.cluster, space_of(job, question.wish),
-                              run_of(question, kNamed));
+    const plan::JobWish wish = plan::with_defaults(question.wish);
+    job = plan::job_to_search(std::move(job.model), std::move(job.cluster), wish);
+    auto found =
+        plan::search(job.model, job.cluster, space_of(job, wish), run_of(question, kNamed));
     if (!found) {
         return found;
     }
@@ -81,7 +85,7 @@ namespace {
 using JobOf = std::expected<plan::Job, std::string>;
 
 std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, JobOf job,
-                                               bool chooses) {
+                                               bool chooses, Networks& networks) {
     if (!job) {
         return std::unexpected(job.error());
     }
@@ -99,7 +103,11 @@ std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, Jo
         !rough) {
         return std::unexpected(rough.error());
     }
-    auto network = network_of(question, *job);
+    std::expected<std::shared_ptr<plan::Communication>, std::string> network =
+        std::make_shared<plan::LinkCommunication>(job->cluster);
+    if (question.network != "analytic") {
+        network = networks.take(job->cluster, job->mapping.gpus, placement_of(question));
+    }
     if (!network) {
         return std::unexpected(network.error());
     }
@@ -114,29 +122,38 @@ std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, Jo
     if (!chosen.best.empty()) {
         notes.insert(notes.begin(), note_of(chosen));
     }
-    return TimedStep{.report = {.model = std::move(job->model),
-                                .cluster = std::move(job->cluster),
-                                .mapping = job->mapping,
-                                .step = *std::move(step),
-                                .chosen = std::move(chosen),
-                                .interval = interval,
-                                .tokens = question.tokens,
-                                .network = question.network,
-                                .notes = std::move(notes)},
-                     .network = *std::move(network)};
+    return TimedStep{
+        .report = {.model = std::move(job->model),
+                   .cluster = std::move(job->cluster),
+                   .mapping = job->mapping,
+                   .step = *std::move(step),
+                   .chosen = std::move(chosen),
+                   .interval = interval,
+                   .framework = question.wish.preset,
+                   .choices = plan::choices_of(job->mapping, question.wish.preset, question.given),
+                   .tokens = question.tokens,
+                   .network = question.network,
+                   .notes = std::move(notes)},
+        .network = *std::move(network)};
 }
 
 }  // namespace
 
 std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
+    Networks networks;
+    return time_step(question, networks);
+}
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, Networks& networks) {
     return time_job(question, spec::job_of(question, TrainAsk::kTrain),
-                    !question.wish.says_mapping());
+                    !question.wish.says_mapping(), networks);
 }
 
 std::expected<TimedStep, std::string> time_step(const TrainQuestion& question,
                                                 plan::Cluster cluster, bool chooses) {
-    return time_job(question, spec::job_of(question, TrainAsk::kTrain, std::move(cluster)),
-                    chooses);
+    Networks networks;
+    return time_job(question, spec::job_of(question, TrainAsk::kTrain, std::move(cluster)), chooses,
+                    networks);
 }
 
 std::expected<SearchReport, std::string> search(const TrainQuestion& question,
@@ -152,7 +169,8 @@ std::expected<SearchReport, std::string> search(const TrainQuestion& question,
         run.network = [&] { return network_of(question, *job); };
     }
     const auto begun = std::chrono::steady_clock::now();
-    auto result = plan::search(job->model, job->cluster, space_of(*job, question.wish), run);
+    auto result = plan::search(job->model, job->cluster,
+                               space_of(*job, plan::with_defaults(question.wish)), run);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     if (!result) {
         return std::unexpected(result.error());

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/networks.h"
 #include "plan/train/communication.h"
 #include "plan/train/measured.h"
 #include "plan/train/search.h"
@@ -27,16 +28,18 @@ struct StepReport {
     plan::Step step = {};
     /// If the user has said no mapping: the quickest, of which `mapping` is the first.
     plan::SearchResult chosen = {};
-    plan::StepInterval interval = {};     ///< In which 4 of 5 steps of its kind lie.
-    double tokens = 0;                    ///< Tokens to train on; 0: the user did not say.
-    std::string network = {};             ///< How exchanges were timed: "flow".
+    plan::StepInterval interval = {};            ///< In which 4 of 5 steps of its kind lie.
+    const plan::Framework* framework = nullptr;  ///< That whose defaults hold; null: none.
+    std::vector<plan::Choice> choices = {};      ///< How the job computes, and who says so.
+    double tokens = 0;                           ///< Tokens to train on; 0: the user did not say.
+    std::string network = {};                    ///< How exchanges were timed: "flow".
     std::vector<std::string> notes = {};  ///< What the answer stands on (plan/train/basis.h).
 };
 
 /// The step of a job, and the network that timed its exchanges.
 struct TimedStep {
     StepReport report = {};
-    std::unique_ptr<plan::Communication> network = {};
+    std::shared_ptr<plan::Communication> network = {};
 };
 
 /// The quickest mappings of a job.
@@ -56,6 +59,9 @@ std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& quest
 /// also beside others that were.
 std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question,
                                                 plan::Cluster cluster, bool chooses);
+/// Does the same on a network that an earlier question may have left.
+std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question,
+                                                Networks& networks);
 
 /// What a caller may do while a search runs; both may be empty.
 struct SearchWatch {

@@ -17,17 +17,27 @@ Json mapping_json(const plan::Mapping& mapping) {
             {"interleave", mapping.interleave},
             {"cp", mapping.cp},
             {"ep", mapping.ep},
+            {"etp", mapping.etp},
+            {"cp_comm", plan::to_string(mapping.cp_comm)},
             {"dp", mapping.dp()},
             {"zero", mapping.zero},
+            {"hsdp", mapping.shards()},
             {"batch", mapping.batch},
             {"micro_batch", mapping.micro_batch},
             {"micro_batches", mapping.micro_batches()},
             {"sequence", mapping.sequence},
             {"sequence_parallel", mapping.sequence_parallel},
             {"recompute", plan::to_string(mapping.recompute)},
+            {"recompute_layers", mapping.recompute_layers},
+            {"offload_layers", mapping.offload_layers},
+            {"offload_optimizer", mapping.offload_optimizer},
+            {"fp8_activations", mapping.fp8_activations},
             {"attention", plan::to_string(mapping.attention)},
             {"precision", plan::to_string(mapping.recipe)},
             {"grad_bytes", mapping.grad_bytes},
+            {"param_bytes", mapping.param_bytes},
+            {"lora", mapping.lora},
+            {"lora_targets", plan::to_string(mapping.lora_targets)},
             {"tp_overlap", plan::to_string(mapping.tp_overlap)},
             {"overlap_dp", mapping.overlap_dp},
             {"overlap_pp", mapping.overlap_pp},
@@ -98,6 +108,15 @@ Json candidates_json(const std::vector<plan::Candidate>& all) {
     return list;
 }
 
+Json choices_json(const std::vector<plan::Choice>& choices) {
+    Json list = Json::array();
+    for (const plan::Choice& each : choices) {
+        list.push_back(
+            {{"name", each.name}, {"what", each.what}, {"value", each.value}, {"by", each.by}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string to_json(const StepReport& report) {
@@ -107,6 +126,8 @@ std::string to_json(const StepReport& report) {
                  {"gpu", report.cluster.gpu.name},
                  {"network", report.network},
                  {"mapping", mapping_json(report.mapping)},
+                 {"framework", report.framework == nullptr ? Json() : Json(report.framework->name)},
+                 {"choices", choices_json(report.choices)},
                  {"step_s", step.seconds},
                  {"interval",
                   {{"low_s", report.interval.low},

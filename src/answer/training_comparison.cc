@@ -13,6 +13,7 @@
 
 #include "answer/train.h"
 #include "core/topo/report.h"
+#include "plan/compare/changes.h"
 #include "plan/compare/variants.h"
 #include "plan/units.h"
 #include "spec/cluster/cluster_file.h"
@@ -111,6 +112,7 @@ std::expected<Dimension, Refusal> named_dimension(const CompareQuestion& questio
                  {"topology", plan::of_shapes, "topology"},
                  {"generation", plan::of_generations, "generation"},
                  {"link-layer", plan::of_link_layers, "network"},
+                 {"planes", plan::of_planes, "planes"},
                  {"nvlink-domain", of_domains, "NVLink domain"}};
     for (const auto& [name, of, key] : known) {
         if (name == question.what) {
@@ -141,10 +143,11 @@ std::expected<Dimension, Refusal> named_dimension(const CompareQuestion& questio
                          }};
     }
     return std::unexpected(Refusal{
-        fmt::format("{} changes nothing with --train: a step does not feel it here; take "
-                    "generation, oversubscription, topology, link-layer, sharp, nvlink-domain, "
-                    "experts, or --vary",
-                    question.what),
+        fmt::format(
+            "{} changes nothing with --train: a step does not feel it here; take "
+            "generation, oversubscription, topology, link-layer, sharp, planes, nvlink-domain, "
+            "experts, or --vary",
+            question.what),
         true});
 }
 
@@ -176,7 +179,7 @@ const spec::TrainKey* train_key(const std::string& name) {
     std::ranges::replace(wanted, '-', '_');
     for (const spec::TrainKey& key : spec::train_keys()) {
         if (key.name == wanted && key.for_train && !key.writes && key.name != "model" &&
-            key.name != "cluster" && key.name != "export_layers") {
+            key.name != "cluster" && key.name != "planes" && key.name != "export_layers") {
             return &key;
         }
     }
@@ -194,7 +197,7 @@ void set_value(Trained& row, const std::string& key, const std::string& value,
         }
     };
     if (key == "cluster") {
-        take(spec::find_cluster(value, nodes));
+        take(spec::find_cluster(value, nodes, row.job.planes));
     } else if (key == "model") {
         row.job.model = value;
     } else if (const spec::TrainKey* const known = train_key(key)) {

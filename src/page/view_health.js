@@ -33,7 +33,8 @@ export function alarmList(model, most, concerns = () => true) {
       h("p", {}, event.text,
         h("span", {class: "muted", title: model.timeText(event.first_us)},
           ` since ${model.spanText(Math.max(0, now - event.first_us) / 1e6)}`,
-          event.count > 1 ? `, ${event.count} times` : ""))))),
+          event.count > 1 ? `, ${event.count} times` : "")),
+      event.remedy ? h("p", {}, `To do: ${event.remedy}.`) : null))),
     alarms.length > most
       ? h("p", {}, link("#/health", `All ${count(alarms.length)} alarms`)) : null);
 }

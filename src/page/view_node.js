@@ -111,7 +111,8 @@ export function nodeView(model, {name, query}) {
   };
   drawControls();
   const own = h("div", {}, alarmList(model, 10, (event) =>
-    event.object === full || event.object.startsWith(full + ":")));
+    [event.object, event.peer ?? ""].some((each) =>
+      each === full || each.startsWith(full + ":"))));
   return {
     element: h("div", {class: "view"},
       h("p", {class: "crumbs"}, link("#/overview", "Overview"), " / ",

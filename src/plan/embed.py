@@ -10,6 +10,7 @@
     embed.py steps OUTPUT FILE...        training steps that were measured
     embed.py errors OUTPUT FILE          what the planner misses of each by leave-one-out
     embed.py failures OUTPUT FILE        what interrupts training
+    embed.py ratios OUTPUT FILE          pairs of measured steps
     embed.py validation OUTPUT FILE...   published numbers, as the function named as the first file
     embed.py program OUTPUT FILE         the program that measures kernels, as it is
 
@@ -66,7 +67,7 @@ CLUSTER_KEYS = {
     "fabric.link_layer": ("fabric.link_layer", {"infiniband": "LinkLayer::kInfiniBand",
                                                 "roce": "LinkLayer::kRoce"}.__getitem__),
     "fabric.sharp": ("fabric.sharp", literal), "fabric.radix": ("fabric.spec.radix", literal),
-    "fabric.levels": ("fabric.spec.levels", literal),
+    "fabric.planes": ("fabric.planes", literal), "fabric.levels": ("fabric.spec.levels", literal),
     "fabric.hosts_per_switch": ("fabric.spec.hosts_per_switch", literal),
     "fabric.spine_oversubscription": ("fabric.spec.spine_oversubscription", taper),
 }
@@ -101,6 +102,7 @@ def prices(tables):
 
 def gpu(table):
     rate, link = table["tflops"], table["nvlink"]
+    host = table.get("host_gbs", table["pcie_gbs"])
     peaks = ", ".join(f"{rate.get(name, 0)} * 1e12"
                       for name in ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4"))
     return [f"        {{.gpu = {{.name = {literal(table['name'])},",
@@ -109,6 +111,7 @@ def gpu(table):
             f"                 .memory_bytes_per_s = {table['memory_gbs']} * 1e9,",
             *(f"                 .{key} = {table[key]},"
               for key in ("sms", "compute_capability", "power_w")),
+            f"                 .host_bytes_per_s = {host} * 1e9,",
             "                 },",
             f"         .nvlink = {{.domain_gpus = {link['domain_gpus']},",
             f"                    .bytes_per_s = {link['gbs']} * 1e9,",
@@ -146,16 +149,27 @@ def rates(tables):
                   [line for table in tables for line in rates_of(table)])
 
 
-TEXT_FIELDS = ("id", "what", "source", "model", "cluster", "known_miss")
+def camel(name):
+    """Returns kFlashFp8 for flash-fp8."""
+    return "k" + "".join(word.capitalize() for word in name.split("-"))
+
+
+TEXT_FIELDS = ("id", "what", "source", "model", "cluster", "known_miss", "framework", "roce",
+               "link_speed")
 MEASURES = ("seconds", "tokens_per_gpu_s", "teraflops", "days")
 ENUMS = {"precision": ("recipe", lambda name: f"Recipe::{RECIPES[name]}"),
          "recompute": ("recompute", lambda name: f"Recompute::k{name.capitalize()}"),
-         "attention": ("attention", lambda name: f"AttentionKernel::k{name.capitalize()}"),
+         "attention": ("attention", lambda name: "AttentionKernel::" + camel(name)),
+         "cp_comm": ("cp_comm", {"p2p": "ContextExchange::kRing",
+                                 "all-gather": "ContextExchange::kGather",
+                                 "a2a": "ContextExchange::kAllToAll"}.__getitem__),
+         "lora_targets": ("lora_targets", lambda name: "AdapterTargets::" + camel(name)),
          "tp_overlap": ("tp_overlap", lambda name: f"TensorOverlap::k{name.capitalize()}")}
 
 
 def step(table, above):
-    lines = ["    {", "        MeasuredStep& step = all.emplace_back();"]
+    lines = ["    {", "        MeasuredStep& step = all.emplace_back();",
+             "        step.given = {" + ", ".join(map(literal, above | table)) + "};"]
     for key, value in (above | table).items():
         if key in TEXT_FIELDS:
             lines.append(f"        step.{key} = {literal(value)};")
@@ -209,6 +223,15 @@ def failures(tables):
             "}  // namespace softib::plan"]
 
 
+def ratios(tables):
+    rows = [f"        {{{literal(row['what'])}, {literal(row['step'])}, {literal(row['over'])}}},"
+            for table in tables for row in table["ratio"]]
+    return ['#include "plan/train/measured.h"', "", "namespace softib::plan {", "",
+            "std::span<const StepPair> step_pairs() {",
+            "    static constexpr StepPair kPairs[] = {", *rows, "    };",
+            "    return kPairs;", "}", "", "}  // namespace softib::plan"]
+
+
 # Fields of plan::ValidationRow, in their order. Other keys of a row are for texts in braces.
 VALIDATION_FIELDS = ["id", "claim", "parameters", "expected", "tolerance", "tolerance_up", "unit",
                      "source", "ours", "fitted", "known_miss", "note"]
@@ -257,7 +280,7 @@ def lines_of(kind, files):
     tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
     return (validation(tables, files) if kind == "validation" else
             {"models": models, "clusters": clusters, "prices": prices, "gpus": gpus,
-             "rates": rates, "steps": steps, "errors": errors,
+             "rates": rates, "steps": steps, "errors": errors, "ratios": ratios,
              "failures": failures}[kind](tables))
 
 

@@ -148,6 +148,7 @@ const std::map<std::string, Sample, std::less<>> kSamples{
     {"switches_per_group", {"8", kDragonfly}},
     {"subnets", {"2", {{"routers", "2"}, {"radix", "8"}}}},
     {"routers", {"3", kTwoSubnets}},
+    {"planes", {"2"}},
     {"generation", {"EDR"}},
     {"device_pattern",
      {"x{}", {{"hcas", "2"}, {"radix", "8"}, {"traffic", "incast"}, {"target", "h1/x1"}}}},

@@ -88,6 +88,8 @@ std::vector<Route> Api::own_routes() {
         get("/api/v1/events", answer_by(this, &Api::events), "events that changed since then",
             {{"since", kNumber, "a revision"}}),
         get("/api/v1/alarms", answer_by(this, &Api::alarms), "what is wrong now"),
+        post("/api/v1/topology/accept", answer_by(this, &Api::accept_topology),
+             "nothing is missing any more: what is there now is all that should be there"),
         get("/api/v1/health", answer_by(this, &Api::health), "the checks of `softib health`"),
     };
 }
@@ -221,6 +223,11 @@ Response Api::alarms(const Call&) const {
         list.push_back(to_json(event));
     }
     return Response::json(to_text({{"alarms", std::move(list)}}));
+}
+
+Response Api::accept_topology(const Call&) const {
+    config_.collector->accept();
+    return Response::json(to_text({{"accepted", true}}));
 }
 
 Response Api::health(const Call&) const {

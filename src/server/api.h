@@ -63,6 +63,7 @@ class Api {
     Response stream(const Call& call) const;
     Response events(const Call& call) const;
     Response alarms(const Call& call) const;
+    Response accept_topology(const Call& call) const;
     Response health(const Call& call) const;
     Response port(const Call& call) const;
     Response port_history(const Call& call) const;

@@ -30,7 +30,8 @@ std::string host_name(const Node& node) {
 std::string severity_at(const std::vector<telemetry::Event>& alarms, std::string_view object) {
     telemetry::Severity worst = telemetry::Severity::kInfo;
     for (const telemetry::Event& alarm : alarms) {
-        worst = alarm.object == object ? std::max(worst, alarm.severity) : worst;
+        const bool is_there = alarm.object == object || alarm.peer == object;
+        worst = is_there ? std::max(worst, alarm.severity) : worst;
     }
     return to_string(worst);
 }

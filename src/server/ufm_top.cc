@@ -102,7 +102,8 @@ Json by_alarms(const Inventory& inventory, const std::vector<telemetry::Event>& 
     for (const Node& node : inventory.nodes) {
         if (is_wanted(node, object)) {
             const auto is_its = [&](const telemetry::Event& alarm) {
-                return alarm.object == node.name || alarm.object.starts_with(node.name + ":");
+                return alarm.object == node.name || alarm.object.starts_with(node.name + ":") ||
+                       alarm.peer.starts_with(node.name + ":");
             };
             devices.push_back({ufm_guid(node.guid), node.name,
                                static_cast<double>(std::ranges::count_if(alarms, is_its))});

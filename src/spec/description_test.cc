@@ -250,8 +250,9 @@ TEST(Config, WrongTypeIsNamedWithItsPlace) {
 TEST(Config, ValueOutOfRangeIsNamedWithItsPlace) {
     EXPECT_EQ(error_of("hosts = 0"),
               "lab.toml:1:9: 'hosts' must be a whole number from 1 to 393208, not 0");
-    EXPECT_EQ(error_of("generation = \"SDR\""),
-              "lab.toml:1:14: 'generation' must be EDR, HDR, NDR or XDR, not \"SDR\"");
+    EXPECT_EQ(error_of("generation = \"TDR\""),
+              "lab.toml:1:14: 'generation' must be SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR "
+              "or GDR, not \"TDR\"");
     EXPECT_EQ(error_of("arena = \"1M\""),
               "lab.toml:1:9: 'arena' must be a size from 2GiB to 16TiB, not \"1M\"");
 }

@@ -20,6 +20,7 @@ using topo::Spec;
 constexpr std::int64_t kHostsMax = std::int64_t{kLidUnicastMax.value} * topo::kSubnetsMax;
 constexpr std::int64_t kHcasPerHostMax = 64;
 constexpr std::int64_t kSwitchPortsMax = 254;
+constexpr std::int64_t kRadixMax = 512;  // A fabric that runs is refused from 255 on: generate().
 constexpr std::int64_t kLevelsMax = 3;
 
 Result set_name(Description& description, const Value& value) {
@@ -58,10 +59,8 @@ Result set_taper(Description& description, const Value& value) {
 Result set_generation(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     const auto generation = text == nullptr ? std::nullopt : topo::parse_generation(*text);
-    // Links older than EDR are read from netlists, but not generated.
-    constexpr std::uint32_t kEdrGbps = 100;
-    if (!generation || topo::link_speed(*generation).gbps < kEdrGbps) {
-        return refuse("EDR, HDR, NDR or XDR", value);
+    if (!generation) {
+        return refuse(topo::generation_names("or"), value);
     }
     description.spec.generation = *generation;
     return {};
@@ -101,6 +100,7 @@ std::span<const KeyRule> name_keys() {
 
 std::span<const KeyRule> shape_keys() {
     static const std::string kNames = topo::topology_names(0, "or");
+    static const std::string kSpeeds = "link speed: " + topo::generation_names("or");
     static const KeyRule kRules[] = {
         {{"topology", "SHAPE", kNames, "single-switch"}, Form::kText, set_topology},
         {{"hosts", "N", "virtual hosts", "2"},
@@ -111,7 +111,7 @@ std::span<const KeyRule> shape_keys() {
          set_number<&Spec::hcas_per_host, 1, kHcasPerHostMax>},
         {{"radix", "N", "ports per switch (default: as needed)"},
          Form::kNumber,
-         set_number<&Spec::radix, 0, kSwitchPortsMax>},
+         set_number<&Spec::radix, 0, kRadixMax>},
         {{"levels", "N", "trees: levels of switches, 2 or 3 (default: as needed)"},
          Form::kNumber,
          set_number<&Spec::levels, 0, kLevelsMax>},
@@ -140,9 +140,11 @@ std::span<const KeyRule> shape_keys() {
         {{"routers", "N", "routers between subnets, each with a port in every one"},
          Form::kNumber,
          set_number<&Spec::routers, 0, kSwitchPortsMax>},
-        {{"generation", "GEN", "link speed: EDR, HDR, NDR or XDR", "NDR"},
-         Form::kText,
-         set_generation},
+        {{"planes", "N", "fabrics that share nothing, each with an HCA for each HCA of a host",
+          "1"},
+         Form::kNumber,
+         set_number<&Spec::planes, 1, kHcasPerHostMax>},
+        {{"generation", "GEN", kSpeeds, "NDR"}, Form::kText, set_generation},
         {{"device_pattern", "TEXT", "device names, {} is the number", "mlx5_{}"},
          Form::kText,
          set_some_text<&Spec::device_pattern>},

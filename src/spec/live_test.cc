@@ -49,6 +49,7 @@ const std::map<std::string, std::string, std::less<>> kSamples{
     {"switches_per_group", "2"},
     {"subnets", "2"},
     {"routers", "2"},
+    {"planes", "2"},
     {"generation", "EDR"},
     {"device_pattern", "x{}"},
     {"host_pattern", "n{}"},
@@ -165,7 +166,7 @@ TEST(EveryFlagOfADrawing, IsAboutWhatIsDrawn) {
             EXPECT_TRUE(checked || checked.error().find(flag_name(key) + " ") == 0) << key;
         }
     }
-    EXPECT_EQ(drawn, 18U);  // The shape's sixteen, from and trunk.
+    EXPECT_EQ(drawn, 19U);  // The shape's seventeen, from and trunk.
     EXPECT_TRUE(check_drawn(describe({{"lmc", "1"}}), {.lids = true}));
     EXPECT_TRUE(check_drawn(describe({{"site", "1"}}), {.guids = true}));
     EXPECT_FALSE(check_drawn(describe({{"host_pattern", "n{}"}}), {.names = false}));

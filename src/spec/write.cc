@@ -128,6 +128,7 @@ std::string to_toml(const Description& description) {
     number("switches_per_group", spec.switches_per_group);
     number("subnets", spec.subnets == 1 ? 0 : spec.subnets);
     number("routers", spec.routers);
+    number("planes", spec.planes == 1 ? 0 : spec.planes);
     if (!spec.dimensions.empty()) {
         toml::array dimensions;
         for (const std::uint32_t n : spec.dimensions) {

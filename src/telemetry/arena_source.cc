@@ -182,7 +182,9 @@ std::vector<view::Check> check_now(const shm::Arena& arena) {
     snapshot.sample = read_sample(arena);
     snapshot.rates.resize(snapshot.sample.counts.size());
     EventBook book;
-    Watch({}).follow({}, snapshot, {}, book);
+    Watch watch({});
+    watch.follow({}, snapshot, {}, book);
+    snapshot.outage = watch.outage();
     return check_health(snapshot, book.alarms());
 }
 

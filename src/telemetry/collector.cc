@@ -65,6 +65,7 @@ std::shared_ptr<const Snapshot> Collector::fresh() {
     std::ranges::move(reading->notices, std::back_inserter(notices_));
     auto now = std::make_shared<Snapshot>();
     now->number = last->number;
+    now->outage = last->outage;
     now->instance = reading->instance;
     now->inventory = std::move(reading->inventory);
     now->sample = std::move(reading->sample);
@@ -120,6 +121,7 @@ std::shared_ptr<const Snapshot> Collector::step() {
     }
     clock_offset_us_ = offset;
     watch_.follow(*before, *next, reading->notices, book_);
+    next->outage = watch_.outage();
     last_ = next;
     return next;
 }
@@ -142,6 +144,16 @@ std::vector<Event> Collector::alarms() const {
 std::vector<Event> Collector::events_since(std::uint64_t revision) const {
     const std::lock_guard lock(mutex_);
     return book_.changed_since(revision);
+}
+
+void Collector::expect(Inventory inventory) {
+    const std::lock_guard lock(mutex_);
+    watch_.expect(std::move(inventory));
+}
+
+void Collector::accept() {
+    const std::lock_guard lock(mutex_);
+    watch_.accept();
 }
 
 void Collector::with_events(const std::function<void(EventBook&)>& change) {

@@ -40,6 +40,10 @@ class Collector {
     /// Returns the events that changed after `revision` (Event::revision).
     std::vector<Event> events_since(std::uint64_t revision) const;
     /// Calls `change` with the event book, under its lock.
+    /// Takes a saved topology for what should be there, before the first step.
+    void expect(Inventory inventory);
+    /// Takes the nodes and cables that are there now for all that should be there.
+    void accept();
     void with_events(const std::function<void(EventBook&)>& change);
 
   private:

@@ -2,9 +2,43 @@
 #include "telemetry/events.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace softib::telemetry {
+
+namespace {
+
+struct Remedy {
+    std::string_view kind;
+    std::string_view text;
+};
+constexpr Remedy kRemedies[] = {
+    {"node_down", "see whether it has power and runs, then its cables"},
+    {"link_down", "reseat the cable at both ends, or replace it; a port may be disabled, too"},
+    {"no_answer", "see whether the node runs: its link is up, and its agent is silent"},
+    {"flapping", "reseat or replace the cable; look at symbol errors of both ends"},
+    {"one_way_cable", "replace the cable: one of its directions is dead"},
+    {"slow_link", "see which speeds both ends support and have enabled, then reseat the cable"},
+    {"bit_error_rate", "clean, reseat or replace the cable"},
+    {"symbol_errors", "clean, reseat or replace the cable"},
+    {"receive_errors", "clean, reseat or replace the cable"},
+    {"link_integrity", "clean, reseat or replace the cable"},
+    {"link_recoveries", "clean, reseat or replace the cable"},
+    {"buffer_overruns", "see whether both ends have the same lanes and credits"},
+    {"discards", "look for a port behind it that is down, or that waits long"},
+    {"congestion", "see which flows pass here; spread them, or add cables"},
+    {"partition_violations", "see whether this host should be in the partition that it uses"},
+    {"vl15_dropped", "see whether several programs send management packets at once"},
+    {"fabric_gone", "start the fabric, or the device through which it is read"},
+};
+
+}  // namespace
+
+std::string_view remedy_of(std::string_view kind) {
+    const auto* const found = std::ranges::find(kRemedies, kind, &Remedy::kind);
+    return found == std::end(kRemedies) ? std::string_view{} : found->text;
+}
 
 Event* EventBook::find(std::string_view kind, std::string_view object) {
     const auto number = last_.find(Key(kind, object));
@@ -22,9 +56,11 @@ std::uint64_t EventBook::raise(Report report, std::int64_t now_us) {
     if (again) {
         known->last_us = now_us;
         ++known->count;
-        known->active = known->alarm;
+        known->alarm = known->alarm || report.alarm;
+        known->active = report.alarm;
         known->severity = std::max(known->severity, report.severity);
         known->text = std::move(report.text);
+        known->peer = std::move(report.peer);
         known->revision = ++revision_;
         return known->id;
     }
@@ -44,6 +80,7 @@ std::uint64_t EventBook::raise(Report report, std::int64_t now_us) {
                        .category = std::move(report.category),
                        .object = std::move(report.object),
                        .text = std::move(report.text),
+                       .peer = std::move(report.peer),
                        .first_us = now_us,
                        .last_us = now_us,
                        .count = 1,
@@ -56,6 +93,16 @@ void EventBook::clear(std::string_view kind, std::string_view object, std::int64
     if (Event* const event = find(kind, object); event != nullptr && event->active) {
         event->active = false;
         event->last_us = now_us;
+        event->revision = ++revision_;
+    }
+}
+
+void EventBook::reword(std::string_view kind, std::string_view object, std::string text,
+                       std::string peer) {
+    Event* const event = find(kind, object);
+    if (event != nullptr && event->active && (event->text != text || event->peer != peer)) {
+        event->text = std::move(text);
+        event->peer = std::move(peer);
         event->revision = ++revision_;
     }
 }

@@ -28,12 +28,17 @@ struct Event {
     std::string category;  ///< "link", "node", "manager", "threshold", "telemetry", "external"
     std::string object;    ///< "leaf0:3", or the fabric.
     std::string text;
+    std::string peer =
+        {};  ///< The port at the other end of a cable; empty: it is not about a cable.
     std::int64_t first_us = 0;
     std::int64_t last_us = 0;
     std::uint64_t count = 1;
     bool alarm = false;   ///< Whether the event is an alarm.
     bool active = false;  ///< Whether the alarm has not been cleared yet.
 };
+
+/// Returns what to do about an alarm of a kind; empty for a kind of a user's rule.
+std::string_view remedy_of(std::string_view kind);
 
 class EventBook {
   public:
@@ -48,12 +53,15 @@ class EventBook {
         std::string object;
         std::string text;
         bool alarm = false;
+        std::string peer = {};
     };
     /// Adds something that was seen, or counts it at the event of the same kind and object. Returns
     /// the event's id.
     std::uint64_t raise(Report report, std::int64_t now_us);
     /// Makes an alarm inactive. Does nothing if it is not active.
     void clear(std::string_view kind, std::string_view object, std::int64_t now_us);
+    /// Changes the text and the peer of an alarm that is active.
+    void reword(std::string_view kind, std::string_view object, std::string text, std::string peer);
     bool is_active(std::string_view kind, std::string_view object) const;
     /// Forgets an event. Returns false if there is none with this id.
     bool remove(std::uint64_t id);

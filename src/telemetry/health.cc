@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 
 namespace softib::telemetry {
 
@@ -59,31 +58,45 @@ Check check_lids(const Inventory& inventory) {
     return check;
 }
 
-/// Checks whether nodes answer. A node without an active port cannot; its alarm is wrong enough.
-Check check_nodes(const Snapshot& snapshot, const std::vector<Event>& alarms) {
-    const std::size_t all = snapshot.inventory->nodes.size();
-    const auto cut_off = static_cast<std::size_t>(
-        std::ranges::count(alarms, std::string_view("node_down"), &Event::kind));
-    Check check{"nodes",
-                Severity::kInfo,
-                cut_off == 0 ? fmt::format("all {} nodes answer", all)
-                             : fmt::format("{} of {} nodes answer, the rest have no active port",
-                                           all - std::min(cut_off, all), all),
-                {}};
-    if (!snapshot.sample.silent.empty()) {
-        check = {"nodes", Severity::kMinor,
-                 fmt::format("{} of {} nodes do not answer", snapshot.sample.silent.size(),
-                             snapshot.inventory->nodes.size()),
-                 snapshot.sample.silent};
+/// Checks whether every node that there should be is there and answers.
+Check check_nodes(const Snapshot& snapshot) {
+    const Outage& outage = snapshot.outage;
+    const std::size_t all = std::max(outage.nodes, snapshot.inventory->nodes.size());
+    std::vector<std::string> objects = outage.lost;
+    for (const std::string& name : snapshot.sample.silent) {
+        if (std::ranges::find(outage.lost, name) == outage.lost.end()) {
+            objects.push_back(name);
+        }
     }
-    return check;
+    if (objects.empty()) {
+        return {"nodes", Severity::kInfo, fmt::format("all {} nodes answer", all), {}};
+    }
+    return {"nodes", outage.lost.empty() ? Severity::kMinor : Severity::kCritical,
+            outage.lost.empty()
+                ? fmt::format("{} of {} nodes do not answer", objects.size(), all)
+                : fmt::format("{} of {} nodes {} no cable that is up", objects.size(), all,
+                              objects.size() == 1 ? "has" : "have"),
+            std::move(objects)};
+}
+
+Check check_cables(const Snapshot& snapshot) {
+    const Outage& outage = snapshot.outage;
+    if (outage.broken.empty()) {
+        return {"links", Severity::kInfo, "every cable is up", {}};
+    }
+    return {"links", Severity::kCritical,
+            fmt::format("{} of {} cables {} down", outage.broken.size(), outage.cables,
+                        outage.broken.size() == 1 ? "is" : "are"),
+            outage.broken};
 }
 
 Check check_alarms(const std::vector<Event>& alarms) {
     Check check{"alarms", Severity::kInfo, "no alarm is active", {}};
     for (const Event& alarm : alarms) {
         check.severity = std::max(check.severity, alarm.severity);
-        check.objects.push_back(fmt::format("{}: {}", alarm.object, alarm.text));
+        const std::string_view remedy = remedy_of(alarm.kind);
+        check.objects.push_back(fmt::format("{}: {}{}{}", alarm.object, alarm.text,
+                                            remedy.empty() ? "" : "; to do: ", remedy));
     }
     if (!alarms.empty()) {
         check.severity = std::max(check.severity, Severity::kWarning);
@@ -102,10 +115,8 @@ std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Even
     checks.push_back(snapshot.trouble.empty()
                          ? Check{"source", Severity::kInfo, "the fabric can be read", {}}
                          : Check{"source", Severity::kCritical, snapshot.trouble, {}});
-    checks.push_back(check_nodes(snapshot, alarms));
-    checks.push_back(check_ports(snapshot, "links", Severity::kCritical, "are not active",
-                                 "every cabled port is active",
-                                 [&](std::uint32_t i) { return !is_active(sample.states[i]); }));
+    checks.push_back(check_nodes(snapshot));
+    checks.push_back(check_cables(snapshot));
     checks.push_back(check_ports(snapshot, "one_way", Severity::kMinor,
                                  "are active while the other end is not",
                                  "both ends of every cable agree", [&](std::uint32_t i) {
@@ -115,8 +126,9 @@ std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Even
                                  }));
     checks.push_back(check_ports(snapshot, "speed", Severity::kMinor, "are slower than they could",
                                  "every link has its full speed", [&](std::uint32_t i) {
-                                     return inventory.ports[i].active_mbps <
-                                            inventory.ports[i].nominal_mbps;
+                                     return is_active(sample.states[i]) &&
+                                            inventory.ports[i].active_mbps <
+                                                inventory.ports[i].nominal_mbps;
                                  }));
     if (inventory.has_lids) {
         checks.push_back(check_lids(inventory));

@@ -27,13 +27,6 @@ std::optional<std::uint32_t> port_of(const Inventory& inventory, const Node& nod
     return std::nullopt;
 }
 
-/// The identity of a port, which does not depend on an inventory: node GUID and port number.
-using Place = std::pair<std::uint64_t, std::uint8_t>;
-
-Place place_of(const Inventory& inventory, std::uint32_t port) {
-    return {inventory.node_of(port).guid.value, inventory.ports[port].number};
-}
-
 std::map<Place, std::uint32_t> by_place(const Inventory& inventory) {
     std::map<Place, std::uint32_t> places;
     for (std::uint32_t i = 0; i < inventory.ports.size(); ++i) {
@@ -103,6 +96,10 @@ void compare_cables(const Inventory& expected, const Inventory& found,
 }
 
 }  // namespace
+
+Place place_of(const Inventory& inventory, std::uint32_t port) {
+    return {inventory.node_of(port).guid.value, inventory.ports[port].number};
+}
 
 std::string Inventory::port_name(std::uint32_t port) const {
     return fmt::format("{}:{}", node_of(port).name, ports[port].number);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -62,6 +63,10 @@ struct Inventory {
     std::optional<std::uint32_t> find_port(std::string_view name) const;
     std::optional<std::uint32_t> find_node(Guid guid) const;
 };
+
+/// The identity of a port, which does not depend on an inventory: node GUID and port number.
+using Place = std::pair<std::uint64_t, std::uint8_t>;
+Place place_of(const Inventory& inventory, std::uint32_t port);
 
 /// Returns the NodeDescription of a node. That of a softib HCA is "h0 mlx5_0", as Linux sets it.
 std::string description_of(const Node& node);

@@ -51,7 +51,10 @@ std::vector<PortRate> rates_between(const Inventory& inventory, const Sample& be
         rate.rcv_packets = per_second(&PortCounts::rcv_packets, 1);
         rate.wait_share = wait_share(inventory.ports[i], per_second(&PortCounts::xmit_wait, 1));
         for (const auto& row : kErrorCounters) {
-            rate.errors += per_second(row.value, 1);
+            // Packets that another port has marked as broken are no fault of this one.
+            if (row.value != &PortCounts::rcv_remote_physical_errors) {
+                rate.errors += per_second(row.value, 1);
+            }
         }
     }
     return rates;

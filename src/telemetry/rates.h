@@ -24,7 +24,7 @@ struct PortRate {
     float xmit_packets = 0;
     float rcv_packets = 0;
     float wait_share = 0;  ///< Part of the time that the port had data and no credits, 0 to 1.
-    float errors = 0;      ///< Errors of all kinds.
+    float errors = 0;      ///< Errors of all kinds that are its own cable's.
 };
 
 /// Returns the rates of all ports, in the order of the inventory; zero for a port that did not

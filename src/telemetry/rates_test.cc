@@ -50,6 +50,11 @@ TEST_F(Rates, ErrorsOfAllKindsAreAddedUp) {
     EXPECT_FLOAT_EQ(rates()[3].errors, 3);
 }
 
+TEST_F(Rates, APortIsNotBlamedForPacketsThatAnotherOneBroke) {
+    now_.sample.counts[3].rcv_remote_physical_errors = 4;
+    EXPECT_FLOAT_EQ(rates()[3].errors, 0);
+}
+
 TEST_F(Rates, LoadIsThatOfTheBusierDirection) {
     EXPECT_FLOAT_EQ(load_of(inventory_->ports[0], {.xmit_bytes = 5e9F, .rcv_bytes = 25e9F}), 0.5F);
 }

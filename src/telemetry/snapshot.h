@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "telemetry/outage.h"
 #include "telemetry/rates.h"
 
 namespace softib::telemetry {
@@ -19,6 +20,7 @@ struct Snapshot {
     std::shared_ptr<const Inventory> inventory = std::make_shared<const Inventory>();
     Sample sample;
     std::vector<PortRate> rates;
+    Outage outage;            ///< What is down, by its causes.
     double read_seconds = 0;  ///< How long reading took.
     /// Why the source could not be read; the other fields are then those of the last reading. Empty
     /// if it was read.

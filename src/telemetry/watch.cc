@@ -13,6 +13,9 @@ namespace softib::telemetry {
 namespace {
 
 constexpr std::uint64_t kOneWayNs = 3'000'000'000;
+/// A cable that goes down three times within five minutes flaps.
+constexpr std::uint64_t kFlapsLeast = 3;
+constexpr std::uint64_t kFlapWindowNs = 300'000'000'000;
 constexpr float kOneWayPackets = 100;  // Per second; fewer may all be under way still.
 
 bool is_up(PortState state) {
@@ -129,14 +132,15 @@ void Watch::follow(const Snapshot& before, const Snapshot& now, const std::vecto
     for (const Notice& notice : notices) {
         tell_notice(notice, *now.inventory, book);
     }
-    follow_silence(now, book);
     if (before.number != 0 && before.inventory->revision != now.inventory->revision) {
         follow_inventory(before, now, book);
     }
     follow_states(before, now, book);
+    follow_silence(now, book);
     if (!same_ports(before, now)) {
         return;
     }
+    follow_flaps(before, now, book);
     follow_rules(before, now, book);
     follow_one_way(before, now, book);
 }
@@ -158,61 +162,92 @@ void Watch::follow_inventory(const Snapshot& before, const Snapshot& now, EventB
 /// Raises and clears the alarms for cables and nodes by what is now: a cable that was down before
 /// anybody looked is as wrong as one that was just pulled. A port that comes up has a reading's
 /// time for it.
-void Watch::follow_states(const Snapshot& before, const Snapshot& now, EventBook& book) const {
-    const Inventory& inventory = *now.inventory;
-    const std::int64_t time = now.sample.wall_us;
-    const auto ports =
-        static_cast<std::uint32_t>(std::min(inventory.ports.size(), now.sample.states.size()));
-    const bool is_first = before.number == 0 || before.instance != now.instance;
-    std::vector<bool> has_port(inventory.nodes.size());
-    std::vector<bool> is_down(ports);
-    for (std::uint32_t i = 0; i < ports; ++i) {
-        const PortState state = now.sample.states[i];
-        const bool up = is_up(state);
-        is_down[i] = !up && (state == PortState::kDown || !is_first);
-        has_port[inventory.ports[i].node] = has_port[inventory.ports[i].node] || up;
+void Watch::follow_states(const Snapshot& before, const Snapshot& now, EventBook& book) {
+    const bool is_anew = before.number != 0 && before.instance != now.instance;
+    const bool is_first = before.number == 0 || is_anew;
+    expected_.follow(now.inventory, is_anew);
+    const std::vector<PortState>& states = now.sample.states;
+    std::vector<bool> up(expected_.inventory().ports.size());
+    std::vector<bool> down(up.size());
+    for (std::uint32_t i = 0; i < up.size(); ++i) {
+        const std::uint32_t place = expected_.found(i);
+        if (place == kNoIndex) {
+            down[i] = true;
+        } else if (place < states.size()) {
+            up[i] = is_up(states[place]);
+            down[i] = !up[i] && (states[place] == PortState::kDown || !is_first);
+        }
     }
-    // Names are made only for what is wrong: a fabric may have 100,000 ports.
-    const Objects told_nodes = objects_of(book, "node_down");
-    const Objects told_ports = objects_of(book, "link_down");
+    std::map<std::string, std::string, std::less<>> with = std::move(outage_.with);
+    outage_ = find_outage(expected_.inventory(), up, down);
+    if (is_anew) {
+        with.clear();
+    }
+    tell_outage(with, now.sample.wall_us, book);
+}
+
+/// Adds what is down to the book: an alarm for each cause, and an event for each cable that is down
+/// because of it. `with` are the cables of the last reading.
+void Watch::tell_outage(const std::map<std::string, std::string, std::less<>>& with,
+                        std::int64_t time, EventBook& book) const {
     Objects dead;
-    Objects down;
-    for (std::size_t i = 0; i < inventory.nodes.size(); ++i) {
-        const Node& node = inventory.nodes[i];
-        const bool is_dead = node.port_count != 0 && node.port_first < ports && !has_port[i] &&
-                             is_down[node.port_first];
-        if (is_dead && dead.insert(node.name).second && !told_nodes.contains(node.name)) {
-            book.raise({Severity::kCritical, "node_down", "node", node.name,
-                        fmt::format("{} has no active port", node.name), true},
-                       time);
-        } else if (!is_dead && told_nodes.contains(node.name)) {
-            book.raise({Severity::kInfo, "node_up", "node", node.name,
-                        fmt::format("{} is back", node.name), false},
+    Objects cut;
+    for (const Cause& cause : outage_.causes) {
+        (cause.is_node ? dead : cut).insert(cause.object);
+        const char* const kind = cause.is_node ? "node_down" : "link_down";
+        if (book.is_active(kind, cause.object)) {
+            book.reword(kind, cause.object, cause.text, cause.peer);
+        } else {
+            book.raise({Severity::kCritical, kind, cause.is_node ? "node" : "link", cause.object,
+                        cause.text, true, cause.peer},
                        time);
         }
     }
-    for (std::uint32_t i = 0; i < ports; ++i) {
-        if (!is_down[i] && told_ports.empty()) {
-            continue;
+    const Inventory& all = expected_.inventory();
+    for (const std::string& node : objects_of(book, "node_down")) {
+        if (!dead.contains(node)) {
+            book.clear("node_down", node, time);
+            if (std::ranges::find(all.nodes, node, &Node::name) != all.nodes.end()) {
+                book.raise({Severity::kInfo, "node_up", "node", node,
+                            fmt::format("{} is back", node), false},
+                           time);
+            }
         }
-        const std::string name = inventory.port_name(i);
-        const bool is_told = told_ports.contains(name);
-        if (is_down[i] && down.insert(name).second && !is_told) {
-            book.raise({Severity::kCritical, "link_down", "link", name,
-                        fmt::format("the link to {} is down", inventory.peer_name(i)), true},
+    }
+    const auto tell_up = [&](const std::string& port) {
+        if (const auto index = all.find_port(port)) {
+            book.raise({Severity::kInfo, "link_up", "link", port,
+                        fmt::format("the cable to {} is up", all.peer_name(*index)), false},
                        time);
-        } else if (!is_down[i] && is_told) {
-            book.raise({Severity::kInfo, "link_up", "link", name,
-                        fmt::format("the link to {} is up", inventory.peer_name(i)), false},
+        }
+    };
+    for (const std::string& port : objects_of(book, "link_down")) {
+        if (!cut.contains(port)) {
+            book.clear("link_down", port, time);
+            if (!outage_.with.contains(port)) {
+                tell_up(port);
+            }
+        }
+    }
+    for (const auto& [port, node] : outage_.with) {
+        if (!with.contains(port)) {
+            book.raise({Severity::kWarning, "link_down", "link", port,
+                        fmt::format("this cable is down with {}", node), false},
                        time);
         }
     }
-    clear_others(book, "link_down", down, time);
-    clear_others(book, "node_down", dead, time);
+    for (const auto& [port, node] : with) {
+        if (!outage_.with.contains(port) && !cut.contains(port)) {
+            tell_up(port);
+        }
+    }
 }
 
 void Watch::follow_silence(const Snapshot& now, EventBook& book) const {
-    const Objects silent(now.sample.silent.begin(), now.sample.silent.end());
+    Objects silent(now.sample.silent.begin(), now.sample.silent.end());
+    for (const std::string& lost : outage_.lost) {
+        silent.erase(lost);  // Its alarm says more.
+    }
     for (const std::string& name : silent) {
         if (!book.is_active("no_answer", name)) {
             book.raise({Severity::kMinor, "no_answer", "node", name,
@@ -221,6 +256,60 @@ void Watch::follow_silence(const Snapshot& now, EventBook& book) const {
         }
     }
     clear_others(book, "no_answer", silent, now.sample.wall_us);
+}
+
+/// Raises an alarm for a cable that goes down again and again. A reading a second sees few of these
+/// moments; ports count them all.
+void Watch::follow_flaps(const Snapshot& before, const Snapshot& now, EventBook& book) {
+    const Inventory& inventory = *now.inventory;
+    for (std::uint32_t i = 0; i < inventory.ports.size(); ++i) {
+        const std::uint32_t peer = inventory.ports[i].peer;
+        if (peer != kNoIndex && peer < i) {
+            continue;
+        }
+        const auto grown = [&](std::uint32_t port) {
+            return port == kNoIndex ? 0
+                                    : growth(before.sample.counts[port].link_downed,
+                                             now.sample.counts[port].link_downed);
+        };
+        const std::uint64_t times = std::max(grown(i), grown(peer));
+        if (times == 0) {
+            continue;
+        }
+        const bool far =
+            peer != kNoIndex && inventory.node_of(peer).tier < inventory.node_of(i).tier;
+        Flaps& flaps = flaps_[inventory.port_name(far ? peer : i)];
+        flaps.times.push_back({now.sample.time_ns, times});
+        flaps.peer = inventory.port_name(far || peer == kNoIndex ? i : peer);
+    }
+    for (auto& [port, flaps] : flaps_) {
+        while (!flaps.times.empty() &&
+               now.sample.time_ns - flaps.times.front().time_ns > kFlapWindowNs) {
+            flaps.times.pop_front();
+        }
+        std::uint64_t times = 0;
+        for (const Flaps::Seen& seen : flaps.times) {
+            times += seen.times;
+        }
+        const bool is_now =
+            !flaps.times.empty() && flaps.times.back().time_ns == now.sample.time_ns;
+        if (times >= kFlapsLeast && (is_now || !book.is_active("flapping", port))) {
+            book.raise(
+                {Severity::kMinor, "flapping", "link", port,
+                 fmt::format(
+                     "the cable to {} went down {} times in {:.0f} s", flaps.peer, times,
+                     static_cast<double>(now.sample.time_ns - flaps.times.front().time_ns) / 1e9 +
+                         1),
+                 true, flaps.peer},
+                now.sample.wall_us);
+        }
+    }
+    std::erase_if(flaps_, [](const auto& each) { return each.second.times.empty(); });
+    Objects still;
+    for (const auto& [port, flaps] : flaps_) {
+        still.insert(port);
+    }
+    clear_others(book, "flapping", still, now.sample.wall_us);
 }
 
 void Watch::follow_rules(const Snapshot& before, const Snapshot& now, EventBook& book) {
@@ -236,7 +325,13 @@ void Watch::follow_rules(const Snapshot& before, const Snapshot& now, EventBook&
     for (std::size_t r = 0; r < rules_.size(); ++r) {
         const Rule& rule = rules_[r];
         Objects broken_at;
+        // A port that is down has no speed.
+        const bool is_of_links = rule.quantity == "speed_share" || rule.quantity == "ber";
         for (std::uint32_t i = 0; i < ports; ++i) {
+            if (is_of_links && !is_up(now.sample.states[i])) {
+                broken_ns_[r][i] = 0;
+                continue;
+            }
             if (now.sample.fresh[i] == 0) {
                 if (broken_ns_[r][i] != 0) {
                     broken_at.insert(inventory.port_name(i));  // Nobody knows better.
@@ -288,10 +383,10 @@ void Watch::follow_one_way(const Snapshot& before, const Snapshot& now, EventBoo
         const bool was = lost_ns >= kOneWayNs;
         lost_ns += passed_ns;
         if (!was && lost_ns >= kOneWayNs) {
-            book.raise(
-                {Severity::kCritical, "one_way_cable", "link", inventory.port_name(i),
-                 fmt::format("packets sent to {} do not arrive", inventory.peer_name(i)), true},
-                now.sample.wall_us);
+            book.raise({Severity::kCritical, "one_way_cable", "link", inventory.port_name(i),
+                        fmt::format("packets sent to {} do not arrive", inventory.peer_name(i)),
+                        true, inventory.peer_name(i)},
+                       now.sample.wall_us);
         }
     }
 }

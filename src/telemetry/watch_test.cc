@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "telemetry/collector.h"
+#include "telemetry/health.h"
 #include "telemetry/test_fabric.h"
 
 namespace softib::telemetry {
@@ -41,29 +42,171 @@ class WatchTest : public testing::Test {
     Snapshot next_;
 };
 
-TEST_F(WatchTest, APulledCableIsAnAlarmAtBothEndsAndTheHostIsDown) {
+TEST_F(WatchTest, APulledCableIsOneAlarm) {
     at(0);
     follow();
     at(1).sample.states = {PortState::kDown, PortState::kActive, PortState::kDown,
                            PortState::kActive};
     follow();
-    EXPECT_EQ(kinds(), (std::vector<std::string>{"node_down h0/mlx5_0", "link_down h0/mlx5_0:1",
-                                                 "link_down sw0:1"}));
-    EXPECT_EQ(book_.alarms().size(), 3U);
+    EXPECT_EQ(kinds(), (std::vector<std::string>{"link_down h0/mlx5_0:1"}));
+    ASSERT_EQ(book_.alarms().size(), 1U);
+    EXPECT_EQ(book_.alarms()[0].text, "the cable to sw0:1 is down; h0/mlx5_0 has no other");
+    EXPECT_EQ(watch_.outage().lost, (std::vector<std::string>{"h0/mlx5_0"}));
+    EXPECT_EQ(watch_.outage().broken, (std::vector<std::string>{"h0/mlx5_0:1 - sw0:1"}));
     at(2);
     follow();
     EXPECT_TRUE(book_.alarms().empty());
+    EXPECT_EQ(kinds().back(), "link_up h0/mlx5_0:1");
 }
 
 TEST_F(WatchTest, WhatWasDownFromTheBeginningIsAnAlarmToo) {
     at(0).sample.states[1] = PortState::kDown;
     follow();
     EXPECT_TRUE(book_.is_active("link_down", "h1/mlx5_0:1"));
-    EXPECT_TRUE(book_.is_active("node_down", "h1/mlx5_0"));
-    EXPECT_EQ(book_.alarms().size(), 2U);
+    EXPECT_EQ(book_.alarms().size(), 1U);
     at(1).sample.states[1] = PortState::kDown;
     follow();
-    EXPECT_EQ(book_.events().size(), 2U) << "nothing is told twice";
+    EXPECT_EQ(book_.events().size(), 1U) << "nothing is told twice";
+}
+
+TEST_F(WatchTest, ALostSwitchIsOneAlarmAndTakesItsCablesWithIt) {
+    at(0);
+    follow();
+    at(1).sample.states.assign(4, PortState::kDown);
+    follow();
+    ASSERT_EQ(book_.alarms().size(), 1U);
+    EXPECT_EQ(book_.alarms()[0].kind, "node_down");
+    EXPECT_EQ(book_.alarms()[0].object, "sw0");
+    EXPECT_EQ(book_.alarms()[0].text, "none of its 2 cables is up; 2 hosts are lost with it");
+    EXPECT_EQ(kinds(), (std::vector<std::string>{"node_down sw0", "link_down h0/mlx5_0:1",
+                                                 "link_down h1/mlx5_0:1"}));
+    // The switch is back without one of its cables, which is an alarm of its own now.
+    at(2).sample.states[1] = PortState::kDown;
+    follow();
+    ASSERT_EQ(book_.alarms().size(), 1U);
+    EXPECT_EQ(book_.alarms()[0].object, "h1/mlx5_0:1");
+    EXPECT_EQ(book_.alarms()[0].text, "the cable to sw0:2 is down; h1/mlx5_0 has no other");
+    at(3);
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
+}
+
+TEST_F(WatchTest, WhatASourceFindsNoMoreIsMissingUntilTheChangeIsAccepted) {
+    at(0);
+    follow();
+    Inventory fewer;
+    fewer.revision = 2;
+    fewer.nodes = {test_inventory().nodes[0]};
+    fewer.nodes[0].port_count = 0;
+    inventory_ = std::make_shared<const Inventory>(fewer);
+    for (std::uint64_t second = 1; second <= 2; ++second) {
+        at(second).sample.counts.clear();
+        follow();
+        ASSERT_EQ(book_.alarms().size(), 1U);
+        EXPECT_EQ(book_.alarms()[0].kind, "node_down");
+        EXPECT_EQ(book_.alarms()[0].object, "sw0");
+        EXPECT_EQ(book_.alarms()[0].text, "none of its 2 cables is up; 2 hosts are lost with it");
+        EXPECT_EQ(watch_.outage().nodes, 3U);
+        EXPECT_EQ(watch_.outage().cables, 2U);
+    }
+    Watch& watch = watch_;
+    watch.accept();
+    at(3).sample.counts.clear();
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
+    EXPECT_EQ(watch_.outage().nodes, 1U);
+}
+
+TEST_F(WatchTest, WhatIsMissingIsNoAlarmOnceItIsBack) {
+    at(0);
+    follow();
+    const auto whole = inventory_;
+    Inventory fewer = test_inventory();
+    fewer.revision = 2;
+    fewer.nodes.erase(fewer.nodes.begin() + 1);
+    fewer.nodes[1].port_first = 1;
+    fewer.nodes[1].port_count = 1;
+    fewer.ports = {fewer.ports[0], fewer.ports[2]};
+    fewer.ports[0].peer = 1;
+    fewer.ports[1].node = 1;
+    inventory_ = std::make_shared<const Inventory>(fewer);
+    at(1).sample.counts.clear();
+    next_.sample.counts.resize(2);
+    follow();
+    ASSERT_EQ(book_.alarms().size(), 1U);
+    EXPECT_EQ(book_.alarms()[0].object, "h1/mlx5_0:1");
+    inventory_ = whole;
+    at(2).sample.counts.clear();
+    next_.sample.counts.resize(4);
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
+    EXPECT_EQ(watch_.outage().nodes, 3U);
+}
+
+TEST_F(WatchTest, AFabricThatWasStartedAnewMissesNothing) {
+    at(0);
+    follow();
+    Inventory other;
+    other.revision = 2;
+    other.nodes = {test_inventory().nodes[0]};
+    other.nodes[0].port_count = 0;
+    inventory_ = std::make_shared<const Inventory>(other);
+    at(1).instance = 7;
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
+}
+
+TEST_F(WatchTest, AMovedCableIsNotMissing) {
+    at(0);
+    follow();
+    Inventory moved = test_inventory();
+    moved.revision = 2;
+    moved.ports[3].number = 9;  // From port 2 of the switch to its port 9.
+    inventory_ = std::make_shared<const Inventory>(moved);
+    at(1);
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
+    EXPECT_EQ(watch_.outage().cables, 2U);
+}
+
+TEST_F(WatchTest, ACableThatFlapsBetweenReadingsIsAnAlarm) {
+    at(0);
+    follow();
+    for (std::uint64_t second = 1; second <= 2; ++second) {
+        at(second).sample.counts[1].link_downed += 1;
+        next_.sample.counts[3].link_downed += 1;
+        follow();
+        EXPECT_TRUE(book_.alarms().empty()) << second;
+    }
+    at(3).sample.counts[1].link_downed += 5;
+    next_.sample.counts[3].link_downed += 4;
+    follow();
+    ASSERT_EQ(book_.alarms().size(), 1U);
+    EXPECT_EQ(book_.alarms()[0].kind, "flapping");
+    EXPECT_EQ(book_.alarms()[0].object, "h1/mlx5_0:1");
+    EXPECT_EQ(book_.alarms()[0].text, "the cable to sw0:2 went down 7 times in 3 s");
+    at(200);
+    follow();
+    EXPECT_EQ(book_.alarms().size(), 1U) << "an alarm stays for a while";
+    at(400);
+    follow();
+    EXPECT_TRUE(book_.alarms().empty());
+}
+
+TEST_F(WatchTest, APortThatIsDownIsNotSlow) {
+    Inventory slow = test_inventory();
+    slow.ports[0].active_mbps = slow.ports[2].active_mbps = 100'000;
+    inventory_ = std::make_shared<const Inventory>(slow);
+    for (std::uint64_t second = 0; second < 3; ++second) {
+        at(second).sample.states[0] = PortState::kDown;
+        next_.sample.states[2] = PortState::kDown;
+        follow();
+    }
+    ASSERT_EQ(book_.alarms().size(), 1U);
+    EXPECT_EQ(book_.alarms()[0].kind, "link_down");
+    for (const Check& check : check_health(last_, {})) {
+        EXPECT_TRUE(check.name != "speed" || check.ok());
+    }
 }
 
 TEST_F(WatchTest, APortThatComesUpHasAReadingsTime) {

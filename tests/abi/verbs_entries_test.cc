@@ -51,7 +51,7 @@ TEST(VerbsRates, EveryRateSurvivesTheRoundTrip) {
             EXPECT_EQ(softib_mult_to_ibv_rate(multiple), rate);
         }
     }
-    EXPECT_EQ(rates, 23);
+    EXPECT_EQ(rates, 24);
 }
 
 TEST(VerbsRates, UnknownRates) {

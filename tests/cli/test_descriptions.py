@@ -74,8 +74,11 @@ class Descriptions(CliCase):
                          "softib: --hosts must be a whole number from 1 to 393208, not -3")
         self.assertEqual(self.refused("up", "--arena", "much", status=2),
                          'softib: --arena must be a size from 2GiB to 16TiB, not "much"')
-        self.assertEqual(self.refused("run", "--generation", "SDR", "--", "true", status=2),
-                         'softib: --generation must be EDR, HDR, NDR or XDR, not "SDR"')
+        self.assertEqual(self.refused("run", "--generation", "TDR", "--", "true", status=2),
+                         'softib: --generation must be SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, '
+                         'XDR or GDR, not "TDR"')
+        self.assertIn("whose port numbers have 8 bits: take 254 or less",
+                      self.refused("up", "--radix", "400", status=2))
         self.assertIn("is no fabric name", self.refused("up", "../x", status=2))
         self.assertIn("--levels: levels belongs to fat-tree",
                       self.refused("up", "--levels", "2", status=2))

@@ -80,7 +80,7 @@ class Usage(CliCase):
     def test_help_tells_defaults(self):
         for words, lines in (
                 (("up",),
-                 ("virtual hosts (default: 2)", "XDR (default: NDR)", "(default: single-switch)")),
+                 ("virtual hosts (default: 2)", "GDR (default: NDR)", "(default: single-switch)")),
                 (("sim",),
                  ("choose a port (default: 5tuple)", "payload of a packet (default: 4096)")),
                 (("serve",), ("the port (default: 8080;", "or both (default: node)")),

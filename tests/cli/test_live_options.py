@@ -106,6 +106,8 @@ ROWS = {
     ("serve", "--counters"): [(("-f", "lab"), ("--counters", "x"), "--counters")],
     ("health", "--fabric"): [((), ("-f", "pk"), "-")],
     ("health", "--json"): [(("-f", "lab"), ("--json",), "-")],
+    ("health", "--umad"): [(("-f", "lab"), ("--umad", "mlx5_0"), "--fabric"),
+                           ((), ("--umad", "mlx5_77"), "mlx5_77")],
     ("health", "--compare"): [(("-f", "lab"), ("--compare", "/nowhere"), "/nowhere")],
     ("help", "--json"): [(("up",), ("--json",), "-")],
 }
@@ -147,7 +149,8 @@ DRAWN = {
     "--topology": "single-switch", "--hosts": "6", "--hcas": "2", "--radix": "16", "--levels": "3",
     "--oversubscription": "2:1", "--spine-oversubscription": "2:1", "--dimensions": "2x2",
     "--hosts-per-switch": "1", "--groups": "2", "--switches-per-group": "2", "--subnets": "4",
-    "--routers": "1", "--generation": "EDR", "--device-pattern": "x{}", "--host-pattern": "n{}",
+    "--routers": "1", "--planes": "2", "--generation": "EDR", "--device-pattern": "x{}",
+    "--host-pattern": "n{}",
     "--from": "{netlist}", "--config": "{toml}", "--site": "1", "--fabric": "lab",
     "--dot": "{file}", "--svg": "{file}", "--ibnetdiscover": "{file}", "--ibsim": "{file}",
     "--report": None, "--json": None, "--rack-hosts": "3", "--lmc": "1",

@@ -87,7 +87,8 @@ class Plan(CliCase):
         refused = self.refused("plan", "compare", "failed-spine", *small, "--nodes", "4", status=2)
         self.assertIn("take at least --nodes 34", refused)
         for what, rows in (("oversubscription", 4), ("topology", 7), ("generation", 5),
-                           ("link-layer", 8), ("sharp", 6), ("failed-spine", 3), ("kv-cache", 4)):
+                           ("link-layer", 8), ("sharp", 6), ("failed-spine", 3), ("kv-cache", 4),
+                           ("planes", 5)):
             nodes = ("--nodes", "34") if what == "failed-spine" else ("--nodes", "4")
             words = (*small, *nodes)
             with self.subTest(what), tempfile.TemporaryDirectory() as folder:

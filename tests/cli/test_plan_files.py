@@ -37,6 +37,7 @@ CLUSTER = {
     "fabric.switches_per_group": ("8", '[fabric]\ntopology = "dragonfly"\n'),
     "fabric.subnets": ("4", TREE + "subnets = 2\nrouters = 1\n"),
     "fabric.routers": ("2", TREE + "subnets = 2\nrouters = 1\n"), "fabric.generation": '"HDR"',
+    "fabric.planes": "4", "fabric.failed_planes": ("1", "[fabric]\nplanes = 4\n"),
 }
 EXPERTS = 'base = "deepseek-v3"\nlayers = 14\nexperts = 16\n'
 MODEL = {

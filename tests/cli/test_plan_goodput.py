@@ -132,7 +132,6 @@ class Goodput(CliCase):
         own = ("--failures", str(self.failures))
         for words, said in (
                 (("--stall", "1s"), "--stall changes nothing here: it needs --checkpoint async"),
-                (("--planes", "4"), "--planes changes nothing here: it needs --failover plane"),
                 ((*own, "--timeout", "1s"), "--timeout changes nothing here"),
                 ((*own, "--failover", "rail"), "--failover changes nothing here"),
                 (("--failover", "plane"), "say how many each NIC has by --planes"),

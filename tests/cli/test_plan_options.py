@@ -31,7 +31,8 @@ COLLECTIVES = {
 }
 # Values of each option, of which one must act or all must be refused; None: a flag.
 COLLECTIVE_VALUES = {
-    "--cluster": ["hgx-b200:3"], "--nodes": ["36"], "--op": ["all-gather", "all-to-all"],
+    "--cluster": ["hgx-b200:3"], "--nodes": ["36"], "--planes": ["4"],
+    "--op": ["all-gather", "all-to-all"],
     "--sizes": ["64K"], "--algorithms": ["hierarchical", "tree", "ring"],
     "--protocol": ["LL"], "--collnet": None, "--channels": ["4"], "--order": ["random"],
     "--rails-crossed": None, "--seed": ["7"], "--model": ["packet"], "--stack": ["mpi", "nccl"],
@@ -39,7 +40,7 @@ COLLECTIVE_VALUES = {
 }
 DEFAULTS = {"--stack": "nccl"}
 COMPARISONS = ("oversubscription", "topology", "generation", "link-layer", "sharp", "failed-spine",
-               "kv-cache")
+               "kv-cache", "planes")
 SMALL = ("--cluster", "hgx-h200:4", "--size", "1MB")
 # Leaves of four nodes, so that traffic of six crosses the switches above.
 SPINES = """base = "{base}"
@@ -52,16 +53,6 @@ COMPARE_VALUES = {
     "--prices": ["{prices}"], "--model": ["packet"], "--json": None, "--html": ["{file}"],
     "--csv": ["{file}"], "--train": ["llama3.1-8b"], "--vary": ["generation=NDR,XDR"],
     "--sort": ["step"],
-    # Those of training need --train; test_plan_train_compare.py tries them with it.
-    **{f"--{name}": ["2"] for name in (
-        "gpus", "tp", "pp", "interleave", "cp", "ep", "zero", "batch", "micro-batch", "sequence",
-        "grad-bytes", "comm-sms", "seed", "tokens", "rates")},
-    **{f"--{name}": None for name in (
-        "uneven", "no-sequence-parallel", "no-overlap-dp", "no-overlap-pp", "overlap-ep",
-        "cuda-graphs", "rails-crossed", "collnet")},
-    "--recompute": ["full"], "--attention": ["unfused"], "--precision": ["fp8"],
-    "--tp-overlap": ["all"], "--network": ["analytic"], "--rank-order": ["tp-cp-pp-dp"],
-    "--placement": ["random"],
 }
 
 
@@ -76,11 +67,24 @@ TIMED = ("--measurements",
          str(EXAMPLES.parents[1] / "src" / "plan" / "train" / "kernels" / "h200.json"))
 ELSEWHERE = ("plan collective", "plan compare", "plan goodput", "plan train", "plan search",
              "trace run")
+EXPECT = ("--benchmark", "all_reduce_perf", "--sizes", "32M")
+ON_FOUR = ("--cluster", "hgx-h100:4")
 ROWS = {
     ("plan presets", "--json"): ((), ("--json",), "-"),
     ("plan show", "--nodes"): (("hgx-h200",), ("--nodes", "3"), "-"),
+    ("plan show", "--planes"): (("hgx-h200",), ("--planes", "4"), "-"),
     ("plan show", "--prices"): (("hgx-h200:2",), ("--prices", str(EXAMPLES / "prices.toml")), "-"),
     ("plan show", "--json"): (("hgx-h200:2",), ("--json",), "-"),
+    ("plan expect", "--cluster"): ((*EXPECT, *ON_FOUR), ("--cluster", "hgx-h100:2"), "--cluster"),
+    ("plan expect", "--nodes"): ((*EXPECT, *ON_FOUR), ("--nodes", "2"), "-"),
+    ("plan expect", "--per-node"): ((*EXPECT, *ON_FOUR), ("--per-node", "2"), "-"),
+    ("plan expect", "--benchmark"): ((*ON_FOUR, "--sizes", "1M"), EXPECT[:2], "-"),
+    ("plan expect", "--sizes"): ((*EXPECT[:2], *ON_FOUR), ("--sizes", "64M"), "-"),
+    ("plan expect", "--algorithm"): ((*EXPECT, *ON_FOUR), ("--algorithm", "tree"), "-"),
+    ("plan expect", "--protocol"): ((*EXPECT, *ON_FOUR), ("--protocol", "LL"), "-"),
+    ("plan expect", "--collnet"): ((*EXPECT, *ON_FOUR), ("--collnet",), "-"),
+    ("plan expect", "--channels"): ((*EXPECT, *ON_FOUR), ("--channels", "2"), "-"),
+    ("plan expect", "--json"): ((*EXPECT, *ON_FOUR), ("--json",), "-"),
     ("plan validate", "--markdown"): (("--json",), ("--markdown",), "leave out all but one"),
     ("plan validate", "--errors"): (("--json",), ("--errors",), "leave out all but one"),
     ("plan validate", "--json"): (("--markdown",), ("--json",), "leave out all but one"),
@@ -117,6 +121,15 @@ class PlanOptions(CliCase):
         for name in names:
             at = next(each for each in at["commands"] if each["name"] == name)
         return [option["names"] for option in at["options"] if "--help" not in option["names"]]
+
+    def values_of_training(self):
+        """Returns a value of each option of plan train. Comparisons take them with --train, where
+        test_plan_train_compare.py tries them."""
+        plan = json.loads(self.ok("help", "plan", "--json"))
+        train = next(each for each in plan["commands"] if each["name"] == "train")
+        return {option["names"][-1]: [option["operand"].split("|")[-1]
+                                      if "|" in option["operand"] else "2"]
+                if option["operand"] else None for option in train["options"]}
 
     def outcome(self, words, file):
         """Returns what a run prints and writes."""
@@ -179,14 +192,15 @@ class PlanOptions(CliCase):
         kinds = {name: ("plan", "compare", name, *SMALL) for name in COMPARISONS
                  if name != "failed-spine"}
         names = self.options_of("plan", "compare")
-        self.assertEqual(self.check(kinds, names, COMPARE_VALUES), len(kinds) * len(names))
+        known = {**self.values_of_training(), **COMPARE_VALUES}
+        self.assertEqual(self.check(kinds, names, known), len(kinds) * len(names))
         spines = [str(pathlib.Path(self.scratch, base + ".toml"))
                   for base in ("hgx-h200", "hgx-b200")]
         for path in spines:
             pathlib.Path(path).write_text(SPINES.format(base=pathlib.Path(path).stem))
         failed = {"failed-spine": ("plan", "compare", "failed-spine", "--cluster", spines[0],
                                    "--size", "1MB")}
-        values = {**COMPARE_VALUES, "--cluster": [spines[1]]}
+        values = {**known, "--cluster": [spines[1]]}
         self.assertEqual(self.check(failed, names, values), len(names))
 
     def test_every_option_is_a_key_of_a_question(self):
@@ -201,7 +215,7 @@ class PlanOptions(CliCase):
 
         library.softib_ask.restype = ctypes.c_void_p
         of_training = {names[-1] for names in self.options_of("plan", "train")} - {"--model"}
-        for what in ("show", "collective", "compare", "calibrate"):
+        for what in ("show", "collective", "compare", "calibrate", "expect"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))

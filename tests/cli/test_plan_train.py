@@ -115,6 +115,27 @@ class PlanTrain(CliCase):
             "plan", "train", "--model", "llama3.1-405b", "--cluster", "superpod-h100:1", "--gpus",
             "2"))
 
+    def test_a_report_says_whose_choice_each_default_is(self):
+        job = ("--model", "llama3.1-8b", "--cluster", "superpod-h100:2", "--gpus", "64", "--batch",
+               "128", "--micro-batch", "1", "--network", "analytic")
+        said = self.json("plan", "train", *job, "--framework", "fsdp2", "--grad-bytes", "4")
+        self.assertEqual(said["framework"], "fsdp2")
+        choices = {each["name"]: (each["value"], each["by"]) for each in said["choices"]}
+        self.assertEqual(choices["zero"], ("3", "framework"))
+        self.assertEqual(choices["grad_bytes"], ("32 bits", "user"))
+        self.assertEqual(choices["recompute"][1], "planner")
+        self.assertEqual(said["mapping"]["zero"], 3)
+        plain = self.json("plan", "train", *job)
+        self.assertIsNone(plain["framework"])
+        self.assertEqual({each["by"] for each in plain["choices"]}, {"planner"})
+        text = self.ok("plan", "train", *job, "--framework", "megatron-lm", "--tp", "4")
+        self.assertRegex(text, r"CHOICE +VALUE +BY\n")
+        self.assertRegex(text, r"what replicas divide .* 0 +megatron-lm\n")
+        self.assertIn("torch not in {megatron-lm,megatron-bridge,nemo,fsdp2}", self.refused(
+            "plan", "train", *job, "--framework", "torch", status=2))
+        self.assertIn("has no messages of --hsdp", self.refused(
+            "plan", "train", *job, "--zero", "3", "--hsdp", "8", "--export", "goal=-"))
+
     def test_every_option_acts_or_is_refused_by_name(self):
         cluster = pathlib.Path(self.dir, "narrow.toml")
         cluster.write_text('base = "hgx-h200:32"\n[fabric]\ntopology = "fat-tree"\n'
@@ -133,14 +154,24 @@ class PlanTrain(CliCase):
                   "sequence": "2048", "comm-sms": "20", "seed": "5", "zero": "0", "tokens": "1T",
                   "trace": str(file), "html": str(file), "export": f"csv={file}",
                   "export-layers": "2", "top": "3", "interleave": "7", "threads": "1",
-                  "rates": str(rates)}
-        needed = {"uneven": ("--pp", "4"), "placement": ("--no-overlap-dp",),
+                  "rates": str(rates), "etp": "2", "hsdp": "8", "recompute-layers": "2",
+                  "offload-layers": "4", "lora": "16", "param-bytes": "1"}
+        needed = {"cp-comm": ("--cp", "2"), "hsdp": ("--zero", "1"),
+                  "recompute-layers": ("--recompute", "full"), "offload-layers": ("--pp", "1"),
+                  "lora": ("--lora-targets", "attention"),
+                  "lora-targets": ("--lora", "16"),
+                  "sequence-parallel": ("--framework", "megatron-lm", "--ep", "1"),
+                  "overlap-dp": ("--framework", "megatron-lm", "--ep", "1"),
+                  "overlap-pp": ("--framework", "megatron-lm", "--ep", "1", "--pp", "2",
+                                 "--interleave", "1"),
+                  "uneven": ("--pp", "4"), "placement": ("--no-overlap-dp",),
                   "seed": ("--placement", "random", "--no-overlap-dp", "--gpus", "256",
                            "--tp", "8", "--ep", "16"),
                   "cuda-graphs": ("--precision", "fp8"),
                   "rails-crossed": ("--no-overlap-dp",), "network": ("--no-overlap-dp",),
+                  "planes": ("--no-overlap-dp",),
                   "recompute": ("--attention", "unfused"),
-                  "export-layers": ("--export", f"csv={file}"),
+                  "export-layers": ("--export", f"csv={file}", "--interleave", "1"),
                   "no-overlap-pp": ("--interleave", "7"),
                   "collnet": ("--zero", "0", "--no-overlap-dp")}
         # Exchanges that are hidden do not show where they go.

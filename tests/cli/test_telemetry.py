@@ -73,11 +73,13 @@ class Telemetry(ServeCase):
         self.ok("link", "down", "h1")
         report = json.loads(self.softib("health", "--json").stdout)
         by_name = {check["name"]: check for check in report["checks"]}
-        self.assertEqual(by_name["links"]["text"], "2 of 4 ports are not active")
-        self.assertEqual(len(by_name["alarms"]["objects"]), 3, "both ends, and the host")
+        self.assertEqual(by_name["links"]["text"], "1 of 2 cables is down")
+        self.assertEqual(by_name["alarms"]["objects"], [
+            "h1/mlx5_0:1: the cable to sw0:2 is down; h1/mlx5_0 has no other; to do: reseat the "
+            "cable at both ends, or replace it; a port may be disabled, too"])
         self.assertEqual(by_name["nodes"]["text"],
-                         "2 of 3 nodes answer, the rest have no active port")
-        self.assertTrue(wait_until(lambda: len(self.get("/api/v1/alarms")["alarms"]) == 3))
+                         "1 of 3 nodes has no cable that is up")
+        self.assertTrue(wait_until(lambda: len(self.get("/api/v1/alarms")["alarms"]) == 1))
         served = {check["name"]: check for check in self.get("/api/v1/health")["checks"]}
         health = self.json("status")["health"]
         shown = {check["name"]: check for check in health["checks"]}
@@ -85,12 +87,13 @@ class Telemetry(ServeCase):
             self.assertEqual(by_name[name], served[name])
             self.assertEqual(by_name[name], shown[name])
         self.assertFalse(health["ok"])
-        self.assertIn("health: 2 of 4 ports are not active", self.ok("status"))
+        self.assertIn("health: 1 of 3 nodes has no cable that is up; 1 of 2 cables is down",
+                      self.ok("status"))
         self.assertIn("2 with a cable are down", self.ok("routes", "check"))
-        self.assertIn('softib_health_objects{check="links"} 2', self.ask("/metrics")[1])
+        self.assertIn('softib_health_objects{check="links"} 1', self.ask("/metrics")[1])
         self.end()
         self.serve()  # One that did not see the cable being pulled.
-        self.assertEqual(len(self.get("/api/v1/alarms")["alarms"]), 3)
+        self.assertEqual(len(self.get("/api/v1/alarms")["alarms"]), 1)
         self.ok("link", "up", "h1")
         self.assertTrue(wait_until(lambda: not self.get("/api/v1/alarms")["alarms"]))
         self.assertEqual(self.json("status")["health"]["text"], "ok")
@@ -193,6 +196,25 @@ class Telemetry(ServeCase):
         self.assertTrue(wait_until(lambda: self.json("sm", "status")["full_sweeps"] > before))
         self.assertEqual(404, self.ask("/ufmRest/actions", "POST", {"action": "dance"},
                                        Authorization=key)[0])
+
+    def test_lost_switches_are_the_same_alarms_by_the_fabric_and_by_mads(self):
+        self.ok("up", "--topology", "fat-tree", "--hosts", "16", "--radix", "8")
+        well = pathlib.Path(self.scratch, "well.txt")
+        self.ok("topo", "--ibnetdiscover", str(well))
+        for name in ("spine1", "leaf1"):
+            self.ok("switch", "kill", name)
+
+        def alarms(*words):
+            checks = {each["name"]: each for each in
+                      json.loads(self.softib(*words, "--json").stdout)["checks"]}
+            return sorted(checks["alarms"]["objects"]), checks["nodes"]["text"]
+        seen, nodes = alarms("health")
+        self.assertEqual([text.split(";")[0] for text in seen],
+                         [f"{name}: none of its 8 cables is up" for name in ("leaf1", "spine1")])
+        self.assertIn("4 hosts are lost with it", seen[0])
+        by_mads = ("exec", "h0", SOFTIB, "health", "--umad", "mlx5_0")
+        self.assertEqual(alarms(*by_mads, "--compare", str(well)), (seen, nodes))
+        self.assertIn("--compare FILE tells which are missing", alarms(*by_mads)[1])
 
     def test_history_outlives_a_process_that_is_killed(self):
         self.ok("up", "--hosts", "2")

@@ -74,12 +74,13 @@ ALLOWED = {
     # gzip's format, for the server and for traces.
     "zip": [],
     "spec/trace": ["core/base", "plan", "spec", "zip"],
+    "spec/measured": ["core/base", "plan"],
     "spec/scenario": ["core/topo", "core/link", "core/hca", "net", "net/sim", "net/flow", "plan",
                       "spec"],
     "spec/train": ["core/base", "plan", "spec/cluster", "spec/model", "spec/scenario", "spec"],
     # Answers of the planner, computed and as JSON.
-    "answer": ["core/base", "core/topo", "parallel", "plan", "spec", "spec/cluster", "spec/model",
-               "spec/train"],
+    "answer": ["core/base", "core/topo", "parallel", "plan", "spec", "spec/cluster",
+               "spec/measured", "spec/model", "spec/train"],
     "spec": ["core/base", "core/wire/packet", "core/topo", "core/hca", "core/routing", "core/sm"],
     # Runs of the simulator, for commands and libraries.
     "run": ["core/topo", "net", "net/sim", "net/sharp", "parallel", "plan", "spec/scenario",
@@ -107,7 +108,7 @@ ALLOWED = {
                   "view"],
     "telemetry/mad": ["core/wire/mad", "core/wire/sm", "core/wire/pm", "core/topo", "core/mad",
                       "core/agent", "core/sm", "umad", "telemetry"],
-    "telemetry/export": ["telemetry"],
+    "telemetry/export": ["core/topo", "telemetry"],
     "telemetry/store": ["telemetry"],
     "page": [],
     "server": ["core/base", "core/topo", "core/sm", "zip", "runtime/shm", "view", "telemetry",
@@ -147,7 +148,7 @@ SYSTEM = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "r
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["answer", "run", "view", "server", "spec/trace", "app/cli"],
+    r"^nlohmann/": ["answer", "run", "view", "server", "spec/measured", "spec/trace", "app/cli"],
     r"^toml\+\+|^toml\.hpp": ["spec", "spec/cluster", "spec/model", "spec/scenario", "spec/train",
                                "telemetry"],
     r"^httplib\.h|^openssl/": ["server"],

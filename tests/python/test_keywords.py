@@ -92,6 +92,7 @@ class Keywords(unittest.TestCase):
         plan = self.softib.plan
         calls = {"show": lambda **keys: plan.show("hgx-h200:2", **keys),
                  "collective": lambda **keys: plan.collective("hgx-h200:2", **keys),
+                 "expect": lambda **keys: plan.expect("hgx-h200:2", **keys),
                  "compare": lambda **keys: plan.compare("topology", "hgx-h200:2", **keys),
                  "train": lambda **keys: plan.train("llama3.1-8b", "hgx-h200:2", **keys),
                  "goodput": lambda **keys: plan.goodput("llama3.1-8b", "hgx-h200:2", **keys),
@@ -103,7 +104,7 @@ class Keywords(unittest.TestCase):
             keys = {option["names"][-1].removeprefix("--").replace("-", "_"): option
                     for option in options}
             keywords = set(inspect.signature(getattr(plan, name)).parameters)
-            own = {"mapping", "what", "cluster", "help", "json"}
+            own = {"mapping", "what", "cluster", "log", "text", "help", "json"}
             flags = {each.removeprefix("--").replace("-", "_") for option in options
                      for each in option["names"] if each.startswith("--")}
             self.assertEqual(keywords - own, flags - own, name)

@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -22,10 +23,9 @@ sys.path.insert(0, str(SOURCE / "python"))
 os.environ["SOFTIB_PREFIX"] = os.environ["SOFTIB_BUILD"]
 NOBODY = "qqqqqqqqqqqq"
 # What train and search have beside a mapping.
-NO_MAPPING = {"model", "cluster", "mapping", "rates", "network", "placement", "seed",
+NO_MAPPING = {"model", "cluster", "mapping", "planes", "rates", "network", "placement", "seed",
               "rails_crossed", "collnet", "tokens", "trace", "export", "export_layers", "html",
-              "top",
-              "threads"}
+              "top", "threads"}
 
 
 class ObjectsTest(unittest.TestCase):
@@ -76,13 +76,22 @@ class ObjectsTest(unittest.TestCase):
             if inspect.isfunction(function):
                 hints = typing.get_type_hints(function, None, {"pandas": None})
                 self.assertEqual(set(hints), {*inspect.signature(function).parameters, "return"})
-        if importlib.util.find_spec("mypy"):
-            with tempfile.TemporaryDirectory() as cache:
-                done = subprocess.run(
-                    [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports",
-                     "--cache-dir", cache, "softib"], cwd=SOURCE / "python",
-                    capture_output=True, text=True, timeout=240)
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_types_are_right_and_find_mistakes(self):
+        mistakes = ('from softib import Cluster, Mapping, plan\n'
+                    'Cluster(nodes="4")\nCluster(nodse=4)\nMapping(8)\n'
+                    'plan.train("llama3.1-8b", Cluster(), Mapping(tp=2), tp="8")\n'
+                    'plan.train("llama3.1-8b", "hgx-h100", tpp=8)\n')
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "user.py").write_text(mistakes)
+            mypy = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports",
+                    "--cache-dir", f"{folder}/cache"]
+            keys = {"cwd": SOURCE / "python", "capture_output": True, "text": True, "timeout": 240}
+            done = subprocess.run([*mypy, "softib"], **keys)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            said = subprocess.run([*mypy, f"{folder}/user.py"], **keys).stdout
+        self.assertEqual(re.findall(r"user.py:(\d+): error", said), ["2", "3", "4", "5", "6"], said)
 
     def test_objects_are_values(self):
         Cluster, cluster = self.softib.Cluster, self.cluster
@@ -91,6 +100,7 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(cluster.replace(oversubscription=None),
                          Cluster.preset("hgx-h100", nodes=4))
         self.assertEqual(eval(repr(cluster), vars(self.softib)), cluster)
+        self.assertEqual(pickle.loads(pickle.dumps(cluster)), cluster)
         self.assertEqual(len({cluster, cluster.replace(), cluster.replace(nodes=3)}), 2)
         self.assertEqual(str(cluster), "hgx-h100, nodes 4, oversubscription 2:1")
         self.assertIn("oversubscription", cluster._repr_html_())
@@ -101,6 +111,16 @@ class ObjectsTest(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 each.save(Path(folder) / "one.toml")
                 self.assertEqual(type(each).load(Path(folder) / "one.toml"), each)
+
+    def test_fabrics_are_values_too(self):
+        fabric = self.softib.Fabric("torus", dimensions=[3, 3])
+        larger = fabric.replace(dimensions=[4, 4])
+        self.assertEqual((fabric.report()["switches"], larger.report()["switches"]), (9, 16))
+        self.assertNotEqual(fabric, larger)
+        self.assertEqual(larger.replace(dimensions=[3, 3]), fabric)
+        self.assertEqual(self.softib.Fabric(file="x").replace(engine="updn").keys,
+                         {"from": "x", "engine": "updn"})
+        self.assertIn("dimension", self.refusal(lambda: fabric.replace(dimension=[4]).report()))
 
     def test_what_was_not_said_is_that_of_the_base(self):
         self.assertEqual((self.cluster.nodes, self.cluster.gpus, self.cluster.mtu),
@@ -118,7 +138,8 @@ class ObjectsTest(unittest.TestCase):
                 told = cls.preset(preset["name"]).described()
                 keys = {name: told[name] for name in self.softib.objects.places(cls)
                         if told[name] not in (None, "")}
-                self.assertGreater(len(keys), 12)
+                self.assertLessEqual({name for name, value in told.items() if value is None},
+                                     {"base", "dimensions"}, "answer/description.cc has the rest")
                 self.assertEqual(cls(**keys).described(), told, preset["name"])
 
     def test_a_wrong_keyword_or_key_names_the_nearest(self):
@@ -130,9 +151,13 @@ class ObjectsTest(unittest.TestCase):
                 (lambda: Cluster.from_toml("[fabric]\nradox = 3\n"), "did you mean 'radix'?"),
                 (lambda: Cluster.from_toml("nodes = \n"), "Invalid value (at line 1"),
                 (lambda: Cluster.load("no-such.toml"), "cannot read no-such.toml"),
-                (lambda: Cluster(nodes=0).gpus, "'nodes' must be a whole number"),
-                (lambda: self.softib.Model(layers=3).heads, "hidden is missing"),
+                (lambda: Cluster(nodes=0), "Cluster: 'nodes' must be a whole number"),
+                (lambda: self.cluster.replace(base="hgx-h101"), "'hgx-h101'"),
+                (lambda: self.softib.Model(layers=3), "Model: hidden is missing"),
                 (lambda: self.plan.train(self.model, self.cluster, tpp=8), "did you mean 'tp'?"),
+                (lambda: self.plan.train(self.model, self.cluster, "tp 8"), "must be a Mapping"),
+                (lambda: self.plan.train(self.cluster, self.model), "model must be a Model"),
+                (lambda: self.plan.show(None), "say which cluster"),
                 (lambda: self.plan.sweep(self.plan.show, cluster=["hgx-h100:1"], errors="no"),
                  "'raise' or 'keep'")):
             self.assertIn(said, self.refusal(call))
@@ -153,6 +178,11 @@ class ObjectsTest(unittest.TestCase):
         for one, other in zip(by_object, by_file):
             unnamed = re.compile(r'"(source|title|cluster)": "[^"]*"')
             self.assertEqual(unnamed.sub("", one), unnamed.sub("", other))
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "step.html"  # The command answers, since it writes a file.
+            step = plan.train(self.model, cluster, tp=2, html=page)
+            self.assertEqual(step, plan.train(self.model, cluster, tp=2))
+            self.assertIn(str(cluster), page.read_text())
         self.assertEqual(plan.collective(cluster, sizes="1M").cluster, str(cluster))
         self.assertEqual(plan.collective(cluster, nodes=2, sizes="1M").ranks, 16)
         self.assertIn("only 4 nodes", self.refusal(lambda: plan.show(cluster, nodes=5)))
@@ -173,14 +203,27 @@ class ObjectsTest(unittest.TestCase):
     def test_answers_print_themselves_and_are_rows(self):
         plan = self.plan
         step = plan.train("llama3.1-8b", self.cluster, tp=2)
-        for word in ("llama3.1-8b", "mfu", "matmul", "- exchanges timed"):
-            self.assertIn(word, repr(step))
+        told = self.softib.command("plan", "train", "--model", "llama3.1-8b", "--cluster",
+                                   "hgx-h100:4", "--tp", "2")
+        told = {" ".join(line.split()) for line in told.splitlines()}
+        same = repr(plan.train("llama3.1-8b", "hgx-h100:4", tp=2))
+        same = {" ".join(line.split()) for line in same.splitlines()}
+        for begin in ("llama3.1-8b (8.03 B", "step ", "PART OF", "matrix products", "attention",
+                      "exposed tp", "- exchanges timed", "- assumed: "):
+            line = [each for each in told if each.startswith(begin)]
+            self.assertEqual(len(line), 1, begin)
+            self.assertIn(line[0], same)
         self.assertIn("<pre>", step._repr_html_())
+        self.assertRegex(repr(step.parts_s), r"matmul [\d.]+ s, .*\nexposed: tp [\d.]+ ms")
+        self.assertEqual((list(step), len(step)), (list(step.keys()), len(step.data)))
+        with self.assertRaisesRegex(KeyError, "there are model, cluster"):
+            step["modle"]
         self.assertEqual(json.loads(step.to_json()), step.to_dict())
         rows = step.to_rows()
         self.assertEqual((len(rows), rows[0]["step_s"]), (1, step.step_s))
         self.assertEqual(rows[0]["parts_s.exposed.tp"], step.parts_s.exposed.tp)
-        times = plan.collective(self.cluster, sizes=["1M", "2M"], algorithms="ring")
+        times = plan.collective(self.cluster, sizes=range(1 << 20, 3 << 20, 1 << 20),
+                                algorithms="ring")
         self.assertEqual([row["busbw_gbs"] for row in times.to_rows()],
                          [row.busbw_gbs for row in times.rows])
         self.assertIn("ring", repr(times))
@@ -196,17 +239,22 @@ class ObjectsTest(unittest.TestCase):
     def test_a_sweep_is_one_table(self):
         plan, cluster = self.plan, self.cluster
         found = plan.sweep(plan.train, model="llama3.1-8b", batch=64, tp=[1, 2, 64],
-                           cluster=[cluster, cluster.replace(nodes=2)], errors="keep")
+                           cluster=[cluster, cluster.replace(nodes=2)], errors="keep",
+                           progress=(done := []).append)
+        self.assertEqual(done, [(i + 1) / 6 for i in range(6)])
         self.assertEqual([(each["tp"], each["cluster"].nodes) for each in found.varied],
                          [(1, 4), (1, 2), (2, 4), (2, 2), (64, 4), (64, 2)])
         rows = found.to_rows()
         self.assertEqual(rows[2]["step_s"], plan.train("llama3.1-8b", cluster, batch=64,
                                                        tp=2).step_s)
-        self.assertEqual(rows[3]["cluster"], "hgx-h100, nodes 2, oversubscription 2:1")
-        self.assertIn("64", rows[4]["error"])
+        self.assertEqual(rows[3]["cluster"], "nodes 2")
+        self.assertTrue(rows[4]["error"].startswith("gpus 64 is more than the 32 of"))
         self.assertIn("error", repr(found))
+        self.assertEqual(found._repr_html_().count("<tr>"), 7)
+        self.assertEqual(["error" in each for each in found], [False] * 4 + [True] * 2)
         self.assertEqual(len(json.loads(found.to_json())), 6)
         self.assertEqual(len(found[:2].to_rows()), 2)
+        self.assertEqual(pickle.loads(pickle.dumps(found)).to_rows(), rows)
         said = self.refusal(lambda: plan.sweep(plan.train, model="llama3.1-8b", cluster=cluster,
                                                tp=[1, 64]))
         self.assertIn("tp=64", said)
@@ -225,6 +273,33 @@ class ObjectsTest(unittest.TestCase):
         found = self.plan.sweep(self.plan.train, model="llama3.1-8b", cluster=self.cluster,
                                 tp=[1, 2]).to_frame()
         self.assertEqual((list(found["tp"]), len(found)), ([1, 2], 2))
+
+    def test_what_the_guide_shows_runs(self):
+        text = (SOURCE / "docs" / "guide" / "python.md").read_text()
+        blocks = re.findall(r"<!-- not run: Python.objects .*?-->\n```python\n(.*?)```", text,
+                            re.DOTALL)
+        self.assertEqual(len(blocks), 2)
+        names = {}
+        for block in blocks:
+            lines = [line for line in block.splitlines()
+                     if importlib.util.find_spec("pandas") or "to_frame" not in line]
+            exec("\n".join(lines), names)
+        self.assertEqual(len(names["grid"]), 18)
+        self.assertEqual({row["cluster"] for row in names["grid"].to_rows()},
+                         {"nics_per_node 2", "nics_per_node 4", "nics_per_node 8"})
+
+    def test_the_study_runs(self):
+        found = subprocess.run(
+            [sys.executable, SOURCE / "examples" / "python" / "which_cluster.py"], timeout=240,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(
+                [str(SOURCE / "python"), os.environ.get("PYTHONPATH", "")])},
+            capture_output=True, text=True)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        days = {line[:13].strip(): float(line.split("days")[0].split()[-1])
+                for line in found.stdout.splitlines() if " days  network" in line}
+        self.assertEqual(len(days), 5)
+        self.assertLess(days["B200"], days["H200"])
+        self.assertLess(days["H100"], days["H100, 2 NICs"])
 
     def test_threads_get_the_answers_of_one(self):
         def step(tp_and_batch):

@@ -61,6 +61,9 @@ with softib.live(softib.Fabric("single-switch", hosts=2)) as live:
     found["hosts"] = len(live.status()["hosts"])
 softib._native.subprocess = None  # Questions take no process.
 found["known"] = len(softib.plan.presets().clusters), len(softib.plan.models())
+cluster = softib.Cluster.preset("hgx-h200", nodes=2)
+swept = softib.plan.sweep(softib.plan.train, model="llama3.1-8b", cluster=cluster, tp=[1, 2])
+found["swept"] = [row["tp"] for row in swept.to_rows()]
 found["shown"] = softib.plan.show("hgx-h200:16", nodes=2).gpus
 found["busbw"] = [each.busbw_gbs for each in softib.plan.collective(
     "hgx-b200:4", sizes=["1G", "2G"], algorithms="ring", collnet=False).rows]
@@ -139,6 +142,8 @@ class WheelTest(unittest.TestCase):
                                         "--json"))
         self.assertEqual(found["searched"], searched["best"])
         self.assertEqual(found["shown"], 16)
+        self.assertEqual(found["swept"], [1, 2])
+        self.assertTrue((Path(found["file"]).parent / "py.typed").is_file())
         self.assertGreater(min(found["known"]), 8)
         times = json.loads(self.call(command, "plan", "collective", "--cluster", "hgx-b200:4",
                                      "--sizes", "1G,2G", "--algorithms", "ring", "--json"))

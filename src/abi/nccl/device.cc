@@ -9,6 +9,9 @@
 
 #include "abi/nccl/log.h"
 
+// Older headers lack it; the library beside this one has it.
+extern "C" int ibv_query_port_speed(ibv_context* context, std::uint32_t port, std::uint64_t* speed);
+
 namespace softib::abi::nccl {
 
 namespace {
@@ -16,50 +19,13 @@ namespace {
 constexpr int kDevicesMax = 64;
 constexpr int kCommsMax = 65536;
 
-/// Returns the rate of a link in Mbit/s: its lanes times the rate of one.
-int speed_of(const ibv_port_attr& port) {
-    int lanes = 1;
-    switch (port.active_width) {
-        case 2:
-            lanes = 4;
-            break;
-        case 4:
-            lanes = 8;
-            break;
-        case 8:
-            lanes = 12;
-            break;
-        case 16:
-            lanes = 2;
-            break;
-        default:
-            break;
-    }
-    int lane_mbps = 2500;
-    switch (port.active_speed) {
-        case 2:
-            lane_mbps = 5000;
-            break;
-        case 4:
-        case 8:
-            lane_mbps = 10000;
-            break;
-        case 16:
-            lane_mbps = 14000;
-            break;
-        case 32:
-            lane_mbps = 25000;
-            break;
-        case 64:
-            lane_mbps = 50000;
-            break;
-        case 128:
-            lane_mbps = 100000;
-            break;
-        default:
-            break;
-    }
-    return lanes * lane_mbps;
+/// Returns the rate of a port's link in Mbit/s; 0 if it cannot be told. active_speed of
+/// ibv_port_attr has no room for generations after NDR.
+int speed_of(ibv_context* context, std::uint8_t port) {
+    constexpr int kUnitMbps = 100;
+    std::uint64_t units = 0;
+    return ibv_query_port_speed(context, port, &units) == 0 ? static_cast<int>(units) * kUnitMbps
+                                                            : 0;
 }
 
 std::string pci_path_of(const ibv_device& device) {
@@ -103,7 +69,7 @@ void add_ports(ibv_device& device, std::vector<Device>& found) {
         }
         one.lid = port.lid;
         one.mtu = port.active_mtu;
-        one.speed_mbps = speed_of(port);
+        one.speed_mbps = speed_of(context, port_number);
         one.is_infiniband = port.link_layer != IBV_LINK_LAYER_ETHERNET;
         one.reaches_gpus = reaches_gpus(pd);
         found.push_back(std::move(one));

@@ -77,7 +77,9 @@ class MemoryWatch final : public run::Watch {
 };
 
 std::expected<std::string, std::string> ask(std::string_view text, const std::string& folder) {
-    if (auto answer = answer::ask(text, folder)) {
+    // Never destroyed, since threads may ask while the process ends.
+    static answer::Networks& networks = *new answer::Networks;
+    if (auto answer = answer::ask(text, folder, networks)) {
         return *std::move(answer);
     }
     const auto run = run::make_run({.text = std::string(text), .folder = folder});

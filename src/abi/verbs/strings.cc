@@ -145,6 +145,7 @@ constexpr std::array kRates{
     Rate{IBV_RATE_600_GBPS, 240, 637'500},
     Rate{IBV_RATE_800_GBPS, 320, 850'000},
     Rate{IBV_RATE_1200_GBPS, 480, 1'275'000},
+    Rate{softib::abi::kRate1600, 640, 1'700'000},
 };
 
 template <class T>

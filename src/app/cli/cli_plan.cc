@@ -32,6 +32,14 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
         ->check(whole_number(1, answer::kNodesMost));
 }
 
+void add_planes(CLI::App& app, std::uint32_t& planes) {
+    app.add_option("--planes", planes,
+                   "split each NIC over this many planes of their own switches (default: as the "
+                   "cluster says)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kPlanesMost));
+}
+
 void add_html(CLI::App& app, std::string& html) {
     app.add_option("--html", html, "write a report with plots")->type_name("FILE");
 }
@@ -54,6 +62,7 @@ Command add_show(CLI::App& plan, PlanClusterOptions& options) {
     sub->add_option("--nodes", question.nodes, "take this many nodes of it")
         ->type_name("N")
         ->check(whole_number(1, answer::kNodesMost));
+    add_planes(*sub, question.planes);
     sub->add_option("--prices", question.prices, "price ranges (TOML)")->type_name("FILE");
     add_json(*sub, options.json);
     return {sub, [&options] { return cmd_plan_show(options); }};
@@ -64,6 +73,7 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     CLI::App* const sub =
         plan.add_subcommand("collective", "Time a collective operation over sizes and algorithms");
     add_cluster_flag(*sub, question.cluster, question.nodes);
+    add_planes(*sub, question.planes);
     only(sub->add_option("--op", question.op, "what is computed (default: all-reduce)"),
          answer::kOperations);
     sub->add_option("--sizes", question.sizes,
@@ -82,7 +92,8 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
          answer::kProtocolNames);
     sub->add_flag("--collnet", question.collnet,
                   "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
-    sub->add_option("--channels", question.channels, "between nodes (default: two for each NIC)")
+    sub->add_option("--channels", question.channels,
+                    "between nodes (default: two for each NIC, or four at 800 Gb/s)")
         ->type_name("N")
         ->check(whole_number(1, answer::kChannelsMost));
     only(sub->add_option("--order", question.order, "of nodes (default: topology)"),
@@ -155,6 +166,44 @@ Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
             }};
 }
 
+Command add_expect(CLI::App& plan, PlanExpectOptions& options) {
+    answer::ExpectQuestion& question = options.question;
+    CLI::App* const sub = plan.add_subcommand(
+        "expect", "What nccl-tests, OSU and perftest should print, beside what they printed");
+    sub->add_option("log", question.logs,
+                    "what they printed; - is standard input (default: print all that is expected)")
+        ->type_name("FILE");
+    add_cluster_flag(*sub, question.cluster, question.nodes);
+    sub->add_option("--per-node", question.per_node,
+                    "ranks of NCCL on each node (default: one for each GPU)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kChannelsMost));
+    sub->add_option("--benchmark", question.benchmark,
+                    "programs, operations, nccl-tests, osu or perftest, separated by commas; with "
+                    "a log, what a table without a name is (default: all)")
+        ->type_name("NAMES");
+    sub->add_option("--sizes", question.sizes,
+                    "without a log: FROM:TO by powers of two, or SIZE,SIZE,... (default: "
+                    "8,1K,32K,1M,32M,1G)")
+        ->type_name("SIZES");
+    sub->add_option("--algorithm", question.algorithm,
+                    "what NCCL_ALGO says: names separated by commas (default: NCCL's choice)")
+        ->type_name("NAMES");
+    sub->add_option("--protocol", question.protocol,
+                    "what NCCL_PROTO says: names separated by commas (default: NCCL's choice)")
+        ->type_name("NAMES");
+    sub->add_flag("--collnet", question.collnet,
+                  "NCCL has a SHARP plug-in, and NCCL_COLLNET_ENABLE is 1");
+    sub->add_option("--channels", question.channels, "between nodes (default: two for each NIC)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kChannelsMost));
+    add_json(*sub, options.json);
+    return {sub, [sub, &options] {
+                options.question.given = given_options(*sub);
+                return cmd_plan_expect(options);
+            }};
+}
+
 Command add_validate(CLI::App& plan, PlanValidateOptions& options) {
     CLI::App* const sub =
         plan.add_subcommand("validate", "Compare the planner with published measurements");
@@ -202,7 +251,8 @@ Command add_plan(CLI::App& app, Parsed& parsed) {
     const auto actions = std::make_shared<std::vector<Command>>(std::vector<Command>{
         add_presets(*plan, options.presets), add_show(*plan, options.show),
         add_collective(*plan, options.collective), add_compare(*plan, options.compare),
-        add_validate(*plan, options.validate), add_calibrate(*plan, options.calibrate)});
+        add_expect(*plan, options.expect), add_validate(*plan, options.validate),
+        add_calibrate(*plan, options.calibrate)});
     std::ranges::move(add_training_commands(*plan, parsed), std::back_inserter(*actions));
     return {plan, [actions] {
                 return std::ranges::find_if(*actions,

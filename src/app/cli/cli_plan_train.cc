@@ -61,11 +61,8 @@ void add_failures(CLI::App& app, answer::GoodputQuestion& question) {
                         "what goes on when a link fails: other planes of the NIC, other NICs of "
                         "the node (default: none)"),
          answer::kFailovers);
-    app.add_option("--planes", question.planes, "of a NIC, each with switches of its own")
-        ->type_name("N")
-        ->check(whole_number(1, answer::kPlanesMost));
-    for (const char* const name : {"--failures", "--detect", "--timeout", "--restart", "--spares",
-                                   "--failover", "--planes"}) {
+    for (const char* const name :
+         {"--failures", "--detect", "--timeout", "--restart", "--spares", "--failover"}) {
         app.get_option(name)->group("Failures");
     }
 }

@@ -97,6 +97,10 @@ Command add_health(CLI::App& app, Parsed& parsed) {
     sub->add_option("--compare", health.compare,
                     "compare with a topology that ibnetdiscover or softib topo wrote")
         ->type_name("FILE");
+    sub->add_option("--umad", health.umad,
+                    "read the subnet of an HCA by MADs, as DEVICE or DEVICE:PORT, instead of a "
+                    "fabric of softib")
+        ->type_name("DEVICE");
     add_json(*sub, health.json);
     return {sub, [&health] { return cmd_health(health); }};
 }

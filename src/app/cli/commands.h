@@ -205,7 +205,8 @@ int cmd_telemetry(const TelemetryCommand& command);
 
 struct HealthOptions {
     std::optional<std::string> fabric;
-    std::string compare;  ///< A file with the topology as it should be.
+    std::string compare;              ///< A file with the topology as it should be.
+    std::optional<std::string> umad;  ///< The HCA whose subnet is read by MADs.
     bool json = false;
 };
 int cmd_health(const HealthOptions& options);

@@ -144,7 +144,6 @@ bool add_of_fabric(const Wanted& wanted, Values& out) {
 
 void add_fixed(const Wanted& wanted, const Command& program, Values& out) {
     static const std::map<std::string_view, std::string_view> kChoices{
-        {"GEN", "EDR|HDR|NDR|XDR"},
         {"WAY", "direct|packet"},
         {"WHAT", "infiniband|ethernet"},
         {"WHO", "softib|opensm|none"},
@@ -156,6 +155,10 @@ void add_fixed(const Wanted& wanted, const Command& program, Values& out) {
         add_choices(choices->second, out);
     } else if (wanted.operand.find('|') != std::string::npos) {
         add_choices(wanted.operand, out);
+    } else if (wanted.operand == "GEN") {
+        for (const topo::GenerationRow& row : topo::kGenerationRows) {
+            out.add(row.name);
+        }
     } else if (wanted.operand == "SHAPE") {
         for (const topo::Topology* const topology : topo::topologies()) {
             out.add(topology->name);

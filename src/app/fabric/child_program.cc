@@ -4,9 +4,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -60,6 +64,41 @@ std::expected<pid_t, std::string> start_child(const std::vector<std::string>& ar
         return std::unexpected(fmt::format("cannot start {}: {}", args[0], std::strerror(error)));
     }
     return pid;
+}
+
+std::expected<Output, std::string> output_of(std::vector<std::string> words) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+        return std::unexpected(std::string(std::strerror(errno)));
+    }
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+    pid_t pid = 0;
+    const int error =
+        posix_spawn(&pid, words[0].c_str(), &files, nullptr, to_argv(words).data(), environ);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[1]);
+    Output output;
+    if (error == 0) {
+        constexpr std::size_t kPieceBytes = 65'536;
+        std::vector<char> piece(kPieceBytes);
+        ssize_t got = 0;
+        while ((got = read(ends[0], piece.data(), piece.size())) > 0 ||
+               (got < 0 && errno == EINTR)) {
+            output.text.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        }
+    }
+    close(ends[0]);
+    if (error != 0) {
+        return std::unexpected(fmt::format("cannot start {}: {}", words[0], std::strerror(error)));
+    }
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    constexpr int kSignalled = 128;
+    output.status = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+    return output;
 }
 
 std::vector<std::string> child_environment(

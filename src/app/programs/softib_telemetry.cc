@@ -12,6 +12,13 @@ int main(int argc, char** argv) {
     if (!options) {
         return 2;
     }
+    if (options->check) {
+        const auto done = softib::app::print_checks(*options);
+        if (!done) {
+            fmt::print(stderr, "softib: {}\n", done.error());
+        }
+        return done ? 0 : 1;
+    }
     softib::app::TelemetryLoop loop(std::move(*options));
     if (const auto done = loop.run(); !done) {
         fmt::print(stderr, "softib-telemetry: {}\n", done.error());

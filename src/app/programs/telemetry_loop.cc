@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -21,10 +22,13 @@
 #include <thread>
 #include <utility>
 
+#include "core/topo/netlist.h"
 #include "server/json.h"
+#include "spec/text_file.h"
 #include "telemetry/arena_source.h"
 #include "telemetry/clocks.h"
 #include "telemetry/export/sysfs_files.h"
+#include "telemetry/health.h"
 #include "telemetry/mad/mad_source.h"
 #include "telemetry/recording.h"
 
@@ -98,6 +102,46 @@ pid_t read_pid(int fd) {
 }
 
 }  // namespace
+
+std::expected<void, std::string> print_checks(const TelemetryOptions& options) {
+    constexpr std::chrono::milliseconds kBetweenReadings{500};
+    std::optional<telemetry::Inventory> expected;
+    if (!options.compare.empty()) {
+        const auto text = spec::read_file(options.compare);
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        const auto graph = topo::read_netlist(*text, options.compare);
+        if (!graph) {
+            return std::unexpected(graph.error().message);
+        }
+        expected = telemetry::from_graph(*graph);
+    }
+    telemetry::Collector collector(make_source(options), telemetry::built_in_rules());
+    if (expected) {
+        collector.expect(*expected);
+    }
+    collector.step();
+    std::this_thread::sleep_for(kBetweenReadings);  // Rates need two readings.
+    const auto snapshot = collector.step();
+    if (snapshot->number == 0) {
+        return std::unexpected(snapshot->trouble);
+    }
+    auto checks = telemetry::check_health(*snapshot, collector.alarms());
+    if (expected) {
+        checks.push_back(telemetry::check_topology(*expected, *snapshot->inventory));
+    } else if (options.use_umad) {
+        for (telemetry::Check& check : checks) {
+            if (check.name == "nodes" && check.ok()) {
+                check.text = fmt::format(
+                    "all {} nodes that are there answer; --compare FILE tells which are missing",
+                    snapshot->inventory->nodes.size());
+            }
+        }
+    }
+    fmt::print("{}\n", server::to_text(view::to_json(checks)));
+    return {};
+}
 
 TelemetryLoop::TelemetryLoop(TelemetryOptions options)
     : options_(std::move(options)),

@@ -24,6 +24,9 @@
 
 namespace softib::app {
 
+/// Reads the fabric twice and prints the checks of its health as JSON.
+std::expected<void, std::string> print_checks(const TelemetryOptions& options);
+
 class TelemetryLoop {
   public:
     explicit TelemetryLoop(TelemetryOptions options);

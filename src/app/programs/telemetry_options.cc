@@ -20,7 +20,8 @@ constexpr char kUsage[] =
     "Samples a fabric every second. Normally started by softib telemetry or softib serve.\n"
     "  --history FILE  --history-max BYTES  --rules FILE  --sysfs DIR\n"
     "  --serve  --address ADDR  --port N  --cert FILE  --key FILE  --name NAME\n"
-    "  --allow-control  --exporter node|cable|both  --counters brief|traffic|all  --json\n";
+    "  --allow-control  --exporter node|cable|both  --counters brief|traffic|all  --json\n"
+    "  --check [--compare FILE]: print the checks of softib health once, as JSON\n";
 
 enum Option {
     kDir = 1,
@@ -40,6 +41,8 @@ enum Option {
     kExporter,
     kCounters,
     kJson,
+    kCheck,
+    kCompare,
     kHelp
 };
 
@@ -60,6 +63,8 @@ constexpr option kLong[] = {{"dir", required_argument, nullptr, kDir},
                             {"exporter", required_argument, nullptr, kExporter},
                             {"counters", required_argument, nullptr, kCounters},
                             {"json", no_argument, nullptr, kJson},
+                            {"check", no_argument, nullptr, kCheck},
+                            {"compare", required_argument, nullptr, kCompare},
                             {"help", no_argument, nullptr, kHelp},
                             {nullptr, 0, nullptr, 0}};
 
@@ -69,32 +74,10 @@ bool parse_number(const char* text, std::uint64_t most, std::uint64_t& number) {
     return error == std::errc{} && rest == end && number <= most;
 }
 
-/// Takes one option. Returns false if its value is not valid.
-bool take(int option, TelemetryOptions& options) {
+/// Takes an option of the server. Returns false if its value is not valid.
+bool take_served(int option, TelemetryOptions& options) {
     std::uint64_t number = 0;
     switch (option) {
-        case kDir:
-            options.dir = optarg;
-            return true;
-        case kUmad:
-            options.umad = optarg;
-            options.use_umad = true;
-            return true;
-        case kRecording:
-            options.recording = optarg;
-            return true;
-        case kHistory:
-            options.history = optarg;
-            return true;
-        case kHistoryMax:
-            return parse_number(optarg, UINT64_MAX, options.history_max) &&
-                   options.history_max >= telemetry::kHistoryBytesMin;
-        case kRules:
-            options.rules = optarg;
-            return true;
-        case kSysfs:
-            options.sysfs = optarg;
-            return true;
         case kServe:
             options.serve = true;
             return true;
@@ -129,14 +112,50 @@ bool take(int option, TelemetryOptions& options) {
             options.metrics.counters = choice.value_or(options.metrics.counters);
             return choice.has_value();
         }
+        default:
+            return false;
+    }
+}
+
+/// Takes one option. Returns false if its value is not valid.
+bool take(int option, TelemetryOptions& options) {
+    switch (option) {
+        case kDir:
+            options.dir = optarg;
+            return true;
+        case kUmad:
+            options.umad = optarg;
+            options.use_umad = true;
+            return true;
+        case kRecording:
+            options.recording = optarg;
+            return true;
+        case kHistory:
+            options.history = optarg;
+            return true;
+        case kHistoryMax:
+            return parse_number(optarg, UINT64_MAX, options.history_max) &&
+                   options.history_max >= telemetry::kHistoryBytesMin;
+        case kRules:
+            options.rules = optarg;
+            return true;
+        case kSysfs:
+            options.sysfs = optarg;
+            return true;
         case kJson:
             options.json = true;
+            return true;
+        case kCheck:
+            options.check = true;
+            return true;
+        case kCompare:
+            options.compare = optarg;
             return true;
         case kHelp:
             fmt::print("{}", kUsage);
             std::exit(0);
         default:
-            return false;
+            return take_served(option, options);
     }
 }
 
@@ -154,7 +173,7 @@ std::optional<TelemetryOptions> parse_telemetry(int argc, char** argv) {
     }
     const int sources = (options.dir.empty() ? 0 : 1) + (options.use_umad ? 1 : 0) +
                         (options.recording.empty() ? 0 : 1);
-    if (!good || optind != argc || sources != 1) {
+    if (!good || optind != argc || sources != 1 || (!options.compare.empty() && !options.check)) {
         fmt::print(stderr, "{}", kUsage);
         return std::nullopt;
     }

@@ -25,6 +25,8 @@ struct TelemetryOptions {
     std::uint64_t history_max = telemetry::kHistoryBytesDefault;
     std::string rules;
     std::string sysfs;
+    bool check = false;   ///< Print the checks of health as JSON, and end.
+    std::string compare;  ///< With check: a file with the topology as it should be.
     bool serve = false;
     bool allow_control = false;
     bool json = false;  ///< Print a line of JSON when it is ready: what is sampled, and the URL.

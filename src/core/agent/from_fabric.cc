@@ -15,50 +15,18 @@ constexpr std::uint16_t kHcaDevice = 0x0001;
 constexpr std::uint16_t kSwitchDevice = 0x0002;
 constexpr std::uint32_t kRevision = 1;
 
-/// A link speed in the three fields of PortInfo: LinkSpeed up to QDR, LinkSpeedExt for FDR to NDR,
-/// LinkSpeedExt2 for XDR.
-struct Speed {
-    std::uint8_t old;
-    std::uint8_t ext;
-    std::uint8_t ext2;
-};
-
-Speed speed_of(topo::Generation generation) {
-    using topo::Generation;
-    namespace ext = wire::link_speed_ext;
-    switch (generation) {
-        case Generation::kSdr:
-            return {wire::link_speed::kSdr, 0, 0};
-        case Generation::kDdr:
-            return {wire::link_speed::kDdr, 0, 0};
-        case Generation::kQdr:
-        case Generation::kFdr10:
-            return {wire::link_speed::kQdr, 0, 0};
-        case Generation::kFdr:
-            return {wire::link_speed::kQdr, ext::kFdr, 0};
-        case Generation::kEdr:
-            return {wire::link_speed::kQdr, ext::kEdr, 0};
-        case Generation::kHdr:
-            return {wire::link_speed::kQdr, ext::kHdr, 0};
-        case Generation::kNdr:
-            return {wire::link_speed::kQdr, ext::kNdr, 0};
-        case Generation::kXdr:
-            return {wire::link_speed::kQdr, ext::kNdr, 1};
-    }
-    return {wire::link_speed::kSdr, 0, 0};
-}
-
 PortSpec port_spec(const topo::Node& node, std::uint8_t number) {
     const topo::PortLink& link = node.ports[number == 0 && node.ports.size() > 1 ? 1 : number];
-    const Speed speed = speed_of(link.generation);
+    const topo::GenerationRow& row = topo::row_of(link.generation);
     PortSpec port;
     port.guid = topo::port_guid(node, PortNum{number});
     port.width = static_cast<std::uint8_t>(link.width);
     port.width_supported = static_cast<std::uint8_t>(wire::link_width::k1x | port.width);
-    port.speed = speed.old;
-    port.speed_ext = speed.ext;
-    port.speed_ext2 = speed.ext2;
-    port.speed_ext_supported = static_cast<std::uint8_t>(speed.ext == 0 ? 0 : speed.ext * 2 - 1);
+    port.speed = row.speed;
+    port.speed_ext = row.speed_ext;
+    port.speed_ext2 = row.speed_ext2;
+    port.speed_ext_supported =
+        static_cast<std::uint8_t>(row.speed_ext == 0 ? 0 : row.speed_ext * 2 - 1);
     return port;
 }
 

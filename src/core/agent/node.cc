@@ -82,8 +82,9 @@ wire::PortInfo power_up(const NodeSpec& spec, std::uint8_t number) {
     info.link_speed_ext_supported = port.speed_ext_supported;
     info.link_speed_ext_enabled = port.speed_ext_supported;
     info.link_speed_ext_active = management_port ? port.speed_ext : std::uint8_t{0};
-    info.link_speed_ext_supported2 = port.speed_ext2;
-    info.link_speed_ext_enabled2 = port.speed_ext2;
+    info.link_speed_ext_supported2 =
+        port.speed_ext2 == 0 ? std::uint8_t{0} : speeds_up_to(port.speed_ext2);
+    info.link_speed_ext_enabled2 = info.link_speed_ext_supported2;
     info.link_speed_ext_active2 = management_port ? port.speed_ext2 : std::uint8_t{0};
     info.port_state = management_port ? PortState::kActive : PortState::kDown;
     info.port_physical_state =

@@ -49,7 +49,7 @@ struct PortSpec {
     std::uint8_t width_supported = 3;  ///< LinkWidthSupported: a sum of codes of widths.
     std::uint8_t speed = 4;            ///< LinkSpeed: 1 SDR, 2 DDR, 4 QDR.
     std::uint8_t speed_ext = 0;        ///< LinkSpeedExt: 1 FDR, 2 EDR, 4 HDR, 8 NDR; 0: none.
-    std::uint8_t speed_ext2 = 0;       ///< LinkSpeedExt2: 1 XDR; 0: none.
+    std::uint8_t speed_ext2 = 0;       ///< LinkSpeedExt2: 1 XDR, 2 GDR; 0: none.
     std::uint8_t speed_ext_supported = 0;
 };
 

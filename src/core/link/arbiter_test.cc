@@ -87,12 +87,17 @@ TEST(Arbiter, Limit255StarvesTheLowList) {
 TEST(Rate, DataRatesAreThoseOfTheirNames) {
     using topo::Generation;
     using topo::Width;
-    EXPECT_EQ(ps_per_block(Generation::kSdr, Width::k4x), 64'000U);  // 8 Gb/s after 8b/10b.
-    EXPECT_EQ(ps_per_block(Generation::kEdr, Width::k4x), 5120U);    // 100 Gb/s.
+    EXPECT_EQ(ps_per_block(Generation::kSdr, Width::k4x), 64'000U);    // 8 Gb/s after 8b/10b.
+    EXPECT_EQ(ps_per_block(Generation::kDdr, Width::k4x), 32'000U);    // 16 Gb/s.
+    EXPECT_EQ(ps_per_block(Generation::kQdr, Width::k4x), 16'000U);    // 32 Gb/s.
+    EXPECT_EQ(ps_per_block(Generation::kFdr10, Width::k4x), 12'800U);  // 40 Gb/s after 64b/66b.
+    EXPECT_EQ(ps_per_block(Generation::kFdr, Width::k4x), 9387U);      // 54.5 Gb/s.
+    EXPECT_EQ(ps_per_block(Generation::kEdr, Width::k4x), 5120U);      // 100 Gb/s.
     EXPECT_EQ(ps_per_block(Generation::kHdr, Width::k4x), 2560U);
     EXPECT_EQ(ps_per_block(Generation::kHdr, Width::k2x), 5120U);
     EXPECT_EQ(ps_per_block(Generation::kNdr, Width::k4x), 1280U);
     EXPECT_EQ(ps_per_block(Generation::kXdr, Width::k4x), 640U);
+    EXPECT_EQ(ps_per_block(Generation::kGdr, Width::k4x), 320U);  // 1,600 Gb/s.
     EXPECT_EQ(transmit_time(4096, 1280), 81'920U);
 }
 

@@ -77,7 +77,8 @@ std::uint32_t Placement::per_leaf() const {
     return static_cast<std::uint32_t>(ceil_div(hosts_ * hcas_per_host_, leaves_));
 }
 
-FabricBuilder::FabricBuilder(const Spec& spec) : generation_(spec.generation) {
+FabricBuilder::FabricBuilder(const Spec& spec)
+    : generation_(spec.generation), on_paper_(spec.on_paper) {
     fabric_.name = spec.name;
     fabric_.shape = spec.shape;
     fabric_.hosts.reserve(spec.hosts);
@@ -112,7 +113,7 @@ NodeIndex FabricBuilder::add_node(Node node) {
 
 NodeIndex FabricBuilder::add_switch(std::string name, std::uint32_t ports, std::uint32_t level,
                                     std::vector<std::uint32_t> coordinates) {
-    SOFTIB_CHECK(ports >= 1 && ports <= kSwitchPortsMax);
+    SOFTIB_CHECK(ports >= 1 && ports <= (on_paper_ ? kPaperPortsMax : kSwitchPortsMax));
     Node node;
     node.kind = NodeKind::kSwitch;
     node.name = std::move(name);
@@ -130,8 +131,11 @@ void FabricBuilder::cable(NodeIndex a, NodeIndex b) {
     Node& node_a = fabric_.nodes[a.value];
     Node& node_b = fabric_.nodes[b.value];
     SOFTIB_CHECK(port_a < node_a.ports.size() && port_b < node_b.ports.size());
-    node_a.ports[port_a] = {b, PortNum{static_cast<std::uint8_t>(port_b)}, generation_};
-    node_b.ports[port_b] = {a, PortNum{static_cast<std::uint8_t>(port_a)}, generation_};
+    const auto number = [this](std::uint16_t port) {
+        return PortNum{on_paper_ ? std::uint8_t{0} : static_cast<std::uint8_t>(port)};
+    };
+    node_a.ports[port_a] = {b, number(port_b), generation_};
+    node_b.ports[port_b] = {a, number(port_a), generation_};
 }
 
 void FabricBuilder::cable_hcas(std::span<const NodeIndex> leaves, const Placement& placement) {

@@ -17,6 +17,13 @@ namespace softib::topo {
 /// The most external ports of a switch. Port numbers have 8 bits; 0 is the management port, and 255
 /// stands for "no path" in a forwarding table (IBA vol. 1, 14.2.5.10).
 inline constexpr std::uint32_t kSwitchPortsMax = 254;
+/// The most ports of a switch in a fabric that is only counted, as Ethernet's largest have.
+inline constexpr std::uint32_t kPaperPortsMax = 512;
+
+/// Returns the most ports of a switch of this fabric.
+inline std::uint32_t ports_max(const Spec& spec) {
+    return spec.on_paper ? kPaperPortsMax : kSwitchPortsMax;
+}
 
 template <typename Integer>
 constexpr Integer ceil_div(Integer numerator, Integer denominator) {
@@ -77,6 +84,7 @@ class FabricBuilder {
     NodeIndex add_node(Node node);
 
     Generation generation_;
+    bool on_paper_;
     Fabric fabric_;
     std::vector<std::uint16_t> port_next_;  ///< The lowest free port, by node index.
     std::uint32_t switches_ = 0;

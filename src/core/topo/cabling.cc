@@ -78,6 +78,7 @@ std::span<const CableRule> cable_rules(Generation generation) {
         case Generation::kNdr:
             return kNdr;
         case Generation::kXdr:
+        case Generation::kGdr:  // No product is public: as XDR.
             return kXdr;
         case Generation::kSdr:
         case Generation::kDdr:

@@ -63,9 +63,14 @@ std::expected<void, Error> check_common(const Spec& spec) {
         !result) {
         return result;
     }
-    if (spec.radix > kSwitchPortsMax) {
-        return refuse(fmt::format("radix {} is more than a switch can number: take {} or less",
-                                  spec.radix, kSwitchPortsMax));
+    if (spec.radix > ports_max(spec)) {
+        return refuse(fmt::format(
+            "radix {} is more than a switch can number, whose port numbers have 8 bits: take {} or "
+            "less{}",
+            spec.radix, kSwitchPortsMax,
+            spec.on_paper ? ""
+                          : fmt::format("; softib plan counts Ethernet switches of up to {} ports",
+                                        kPaperPortsMax)));
     }
     return check_lids(spec, 1);
 }
@@ -124,7 +129,14 @@ std::string to_string(const Taper& taper) {
 
 std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches) {
     const std::uint64_t hcas = std::uint64_t{spec.hosts} * spec.hcas_per_host;
-    if (hcas + switches > kLidUnicastMax.value) {
+    constexpr std::uint64_t kPaperNodesMax = 1U << 20;
+    if (spec.on_paper && hcas + switches >= kPaperNodesMax) {
+        return refuse(
+            fmt::format("{} HCAs and {} switches are more than the {} that can be "
+                        "counted: ask for fewer hosts or HCAs",
+                        hcas, switches, kPaperNodesMax));
+    }
+    if (!spec.on_paper && hcas + switches > kLidUnicastMax.value) {
         return refuse(fmt::format(
             "{} HCAs and {} switches need {} LIDs, a subnet has {}: ask for "
             "fewer hosts, fewer HCAs per host or larger switches, or for several subnets "
@@ -145,6 +157,9 @@ std::expected<void, Error> check_rails(const Spec& spec) {
 }
 
 std::expected<Fabric, Error> generate(const Spec& spec) {
+    if (spec.planes > 1) {
+        return generate_planes(spec);
+    }
     if (spec.subnets > 1) {
         return generate_subnets(spec);
     }

@@ -16,6 +16,9 @@ namespace softib::topo {
 /// Generates several subnets of any one shape, joined by routers.
 std::expected<Fabric, Error> generate_subnets(const Spec& spec);
 
+/// Generates several fabrics of any one shape for the same hosts, which have their HCAs in each.
+std::expected<Fabric, Error> generate_planes(const Spec& spec);
+
 /// Refuses a fabric with more HCAs and switches than there are unicast LIDs.
 std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches);
 

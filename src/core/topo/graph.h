@@ -36,7 +36,7 @@ inline constexpr NodeIndex kNoNode{UINT32_MAX};
 
 struct PortLink {
     NodeIndex peer = kNoNode;  ///< kNoNode: no cable.
-    PortNum peer_port{0};
+    PortNum peer_port{0};      ///< 0 in a fabric that is only counted: see Spec::on_paper.
     Generation generation = Generation::kNdr;
     Width width = Width::k4x;
 };

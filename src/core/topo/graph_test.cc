@@ -17,9 +17,23 @@ TEST(LinkSpeed, ValuesAreThoseOfVerbs) {
     EXPECT_EQ(link_speed(Generation::kNdr).active_speed, 128U);
     EXPECT_EQ(link_speed(Generation::kXdr).active_speed, 256U);
     EXPECT_STREQ(link_speed(Generation::kXdr).name, "XDR");
+    EXPECT_EQ(link_speed(Generation::kGdr).active_speed, 512U);
+    EXPECT_EQ(link_speed(Generation::kGdr).gbps, 1600U);
     EXPECT_EQ(link_speed(Generation::kXdr).active_width, 2);
     EXPECT_EQ(link_speed(Generation::kSdr).active_speed, 1U);
     EXPECT_EQ(link_speed(Generation::kFdr10).active_speed, 8U);
+}
+
+/// The bits of PortInfo say the generation again, except FDR10, which shows as QDR there.
+TEST(LinkSpeed, FieldsOfPortInfoNameTheGeneration) {
+    for (const GenerationRow& row : kGenerationRows) {
+        const Generation found = fastest_of(row.speed, row.speed_ext, row.speed_ext2);
+        EXPECT_EQ(found, row.generation == Generation::kFdr10 ? Generation::kQdr : row.generation);
+    }
+    EXPECT_EQ(fastest_of(7, 15, 3), Generation::kGdr) << "all speeds up to it are supported";
+    EXPECT_EQ(fastest_of(7, 15, 1), Generation::kXdr);
+    EXPECT_EQ(fastest_of(7, 15, 0), Generation::kNdr);
+    EXPECT_EQ(fastest_of(0, 0, 0), Generation::kSdr);
 }
 
 TEST(LinkSpeed, RateFollowsGenerationAndWidth) {

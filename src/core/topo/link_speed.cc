@@ -19,40 +19,38 @@ std::uint32_t lanes(Width width) {
     return 4;
 }
 
-LinkSpeed link_speed(Generation generation, Width width) {
-    struct Lane {
-        std::uint32_t mbps;
-        std::uint32_t active_speed;
-        const char* name;
-    };
-    const Lane lane = [&]() -> Lane {
-        switch (generation) {
-            case Generation::kSdr:
-                return {2500, 1, "SDR"};
-            case Generation::kDdr:
-                return {5000, 2, "DDR"};
-            case Generation::kQdr:
-                return {10000, 4, "QDR"};
-            case Generation::kFdr10:
-                return {10000, 8, "FDR10"};
-            case Generation::kFdr:
-                return {14000, 16, "FDR"};
-            case Generation::kEdr:
-                return {25000, 32, "EDR"};
-            case Generation::kHdr:
-                return {50000, 64, "HDR"};
-            case Generation::kXdr:
-                return {200000, 256, "XDR"};
-            case Generation::kNdr:
-                break;
+std::string generation_names(const char* last_word) {
+    std::string text;
+    for (std::size_t i = 0; i < kGenerationRows.size(); ++i) {
+        const bool last = i + 1 == kGenerationRows.size();
+        text += i == 0 ? "" : last ? std::string(" ") + last_word + " " : ", ";
+        text += kGenerationRows[i].name;
+    }
+    return text;
+}
+
+Generation fastest_of(std::uint8_t speed, std::uint8_t ext, std::uint8_t ext2) {
+    // A slower generation has the same bits in the fields that it shares with faster ones, so the
+    // field of the fastest bit decides alone.
+    for (std::size_t i = kGenerationRows.size(); i-- > 0;) {
+        const GenerationRow& row = kGenerationRows[i];
+        const bool found = row.speed_ext2 != 0  ? (row.speed_ext2 & ext2) != 0
+                           : row.speed_ext != 0 ? (row.speed_ext & ext) != 0
+                                                : (row.speed & speed) != 0;
+        if (found && row.generation != Generation::kFdr10) {  // PortInfo shows FDR10 as QDR.
+            return row.generation;
         }
-        return {100000, 128, "NDR"};
-    }();
-    return {.gbps = lane.mbps * lanes(width) / 1000,
-            .active_speed = lane.active_speed,
+    }
+    return Generation::kSdr;
+}
+
+LinkSpeed link_speed(Generation generation, Width width) {
+    const GenerationRow& row = row_of(generation);
+    return {.gbps = row.mbps * lanes(width) / 1000,
+            .active_speed = row.active_speed,
             .active_width = static_cast<std::uint8_t>(width),
-            .name = lane.name,
-            .mbps = lane.mbps * lanes(width)};
+            .name = row.name,
+            .mbps = row.mbps * lanes(width)};
 }
 
 }  // namespace softib::topo

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
               ":2: unknown link width in '3xHDR'; widths are 1x, 2x, 4x, 8x, 12x"},
         Wrong{"Speed", "Switch 8 \"a\"\n[1] \"b\"[1] # \"b\" lid 1 4xUDR\n",
               ":2: unknown link speed in '4xUDR'; speeds are SDR, DDR, QDR, FDR10, FDR, EDR, HDR, "
-              "NDR, XDR"}),
+              "NDR, XDR and GDR"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -304,10 +304,8 @@ std::expected<std::optional<LinkMask>, std::string> dumped_link(std::string_view
     }
     const auto speeds = speeds_up_to(word.rest());
     if (!speeds) {
-        return Failure(
-            fmt::format("unknown link speed in '{}'; speeds are SDR, DDR, QDR, FDR10, "
-                        "FDR, EDR, HDR, NDR, XDR",
-                        shown(whole)));
+        return Failure(fmt::format("unknown link speed in '{}'; speeds are {}", shown(whole),
+                                   generation_names("and")));
     }
     mask.speeds = *speeds;
     return mask;

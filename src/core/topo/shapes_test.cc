@@ -431,5 +431,69 @@ TEST(Topologies, KeysOfOthersAreRefusedWithTheNamesOfThose) {
     EXPECT_EQ(topology_names(SpecKeys::kDimensions, "and"), "torus and hyperx");
 }
 
+TEST(Planes, EachHcaIsOneInEveryPlane) {
+    const Spec spec{.shape = Shape::kFatTree,
+                    .hosts = 4,
+                    .hcas_per_host = 2,
+                    .radix = 4,
+                    .planes = 3,
+                    .generation = Generation::kHdr};
+    const auto fabric = generate(spec);
+    ASSERT_TRUE(fabric) << fabric.error().message;
+    const auto valid = validate(*fabric);
+    EXPECT_TRUE(valid) << valid.error().message;
+    Spec one = spec;
+    one.planes = 1;
+    EXPECT_EQ(fabric->nodes.size(), 3 * generate(one)->nodes.size());
+    EXPECT_EQ(fabric->hosts.size(), 4U);
+    // HCAs 0 to 2 are the ports of the first adapter, in planes 0 to 2; no cable leaves a plane.
+    const Host& host = fabric->hosts[1];
+    ASSERT_EQ(host.hcas.size(), 6U);
+    for (std::size_t i = 0; i < host.hcas.size(); ++i) {
+        EXPECT_EQ(host.device_names[i], "mlx5_" + std::to_string(i));
+        const Node& hca = fabric->node(host.hcas[i]);
+        EXPECT_EQ(hca.system_image_guid, fabric->node(host.hcas[i / 3 * 3]).node_guid);
+        const std::string plane = "plane" + std::to_string(i % 3) + "-";
+        EXPECT_TRUE(fabric->node(hca.ports[1].peer).name.starts_with(plane));
+    }
+    for (const Node& node : fabric->nodes) {
+        for (const PortLink& link : node.ports) {
+            if (node.kind == NodeKind::kSwitch && link.peer != kNoNode &&
+                fabric->node(link.peer).kind == NodeKind::kSwitch) {
+                EXPECT_EQ(node.name.substr(0, 7), fabric->node(link.peer).name.substr(0, 7));
+            }
+        }
+    }
+    EXPECT_TRUE(fabric->warnings.back().contains("no cable joins"));
+}
+
+TEST(Planes, WhatDoesNotFitIsRefused) {
+    const auto refusal = [](const Spec& spec) { return generate(spec).error().message; };
+    EXPECT_TRUE(refusal({.hcas_per_host = 16, .planes = 8}).contains("128 HCAs of a host"));
+    EXPECT_TRUE(refusal({.hosts = 8, .subnets = 2, .routers = 1, .planes = 2})
+                    .contains("a plane is one subnet"));
+    EXPECT_TRUE(refusal({.planes = 2, .device_pattern = "ib"}).contains("the same name"));
+    EXPECT_TRUE(refusal({.shape = Shape::kFatTree, .hosts = 20'000, .planes = 4}).contains("LIDs"));
+}
+
+/// A fabric that is only counted has neither port numbers nor LIDs, but an end.
+TEST(OnPaper, SwitchesMayHave512Ports) {
+    const Spec spec{.shape = Shape::kRailOnly,
+                    .hosts = 512,
+                    .hcas_per_host = 8,
+                    .radix = 512,
+                    .on_paper = true};
+    const auto fabric = generate(spec);
+    ASSERT_TRUE(fabric) << fabric.error().message;
+    EXPECT_EQ(fabric->count(NodeKind::kSwitch), 8U) << "one for each rail";
+    EXPECT_FALSE(validate(*fabric)) << "it cannot run";
+    Spec runs = spec;
+    runs.on_paper = false;
+    EXPECT_TRUE(generate(runs).error().message.contains("8 bits: take 254 or less"));
+    Spec many = spec;
+    many.hosts = 200'000;
+    EXPECT_TRUE(generate(many).error().message.contains("can be counted"));
+}
+
 }  // namespace
 }  // namespace softib::topo

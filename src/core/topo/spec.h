@@ -48,9 +48,15 @@ struct Spec {
     std::uint32_t switches_per_group = 0;  ///< Dragonfly; dragonfly+: leaves, and as many spines.
     std::uint32_t subnets = 1;             ///< Subnets, over which the hosts are spread evenly.
     std::uint32_t routers = 0;             ///< Routers, each with a port in every subnet.
+    std::uint32_t planes = 1;  ///< Fabrics that share nothing; each HCA is one HCA in each.
     Generation generation = Generation::kNdr;
+    /// Whether the fabric is only counted, and never runs: switches may then have more ports than
+    /// IBA can number, and a subnet more ends than LIDs. Its cables have no port numbers.
+    bool on_paper = false;
     std::string device_pattern = "mlx5_{}";  ///< "{}" is replaced by the HCA's index on its host.
     std::string host_pattern = "h{}";
+
+    friend bool operator==(const Spec&, const Spec&) = default;
 };
 
 /// Builds the fabric of a description. If hosts have several HCAs, those of one host go to

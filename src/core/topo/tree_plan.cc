@@ -50,7 +50,7 @@ bool fits(const Spec& spec, const TreeRules& rules, std::uint32_t radix, std::ui
 
 std::optional<std::uint32_t> smallest_radix(const Spec& spec, const TreeRules& rules,
                                             std::uint32_t levels) {
-    for (std::uint32_t radix = 2; radix <= kSwitchPortsMax; ++radix) {
+    for (std::uint32_t radix = 2; radix <= ports_max(spec); ++radix) {
         if (fits(spec, rules, radix, levels)) {
             return radix;
         }
@@ -199,23 +199,7 @@ void cable_trunk(FabricBuilder& builder, NodeIndex lower, const NodeIndex* upper
 }  // namespace
 
 std::uint32_t natural_radix(Generation generation) {
-    switch (generation) {
-        case Generation::kSdr:
-        case Generation::kDdr:
-            return 24;
-        case Generation::kQdr:
-        case Generation::kFdr10:
-        case Generation::kFdr:
-        case Generation::kEdr:
-            return 36;
-        case Generation::kHdr:
-            return 40;
-        case Generation::kXdr:
-            return 144;
-        case Generation::kNdr:
-            break;
-    }
-    return 64;
+    return row_of(generation).radix;
 }
 
 std::expected<TreePlan, Error> plan_tree(const Spec& spec, const TreeRules& rules) {

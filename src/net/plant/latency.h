@@ -13,25 +13,7 @@ namespace softib::net {
 /// Returns the latency of a switch from first bit in to first bit out, without load and without its
 /// cables.
 constexpr link::TimePs switch_latency(topo::Generation generation) {
-    using topo::Generation;
-    switch (generation) {
-        case Generation::kSdr:
-        case Generation::kDdr:
-            return 140'000;  // InfiniScale III, product brief.
-        case Generation::kQdr:
-        case Generation::kFdr10:
-            return 100'000;  // InfiniScale IV, product brief.
-        case Generation::kFdr:
-            return 170'000;  // SwitchX, product brief.
-        case Generation::kEdr:
-            return 90'000;  // Switch-IB 2, product brief.
-        case Generation::kHdr:
-            return 130'000;  // Quantum, product brief: less than this.
-        case Generation::kNdr:
-        case Generation::kXdr:
-            break;  // Quantum-2: resellers say 150 to 330, the maker nothing.
-    }
-    return 200'000;
+    return topo::row_of(generation).switch_ps;
 }
 
 /// The latency of an HCA, one way, from its memory bus to the cable or back. Product briefs of

@@ -7,6 +7,7 @@
 
 #include "core/link/rate.h"
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 
 namespace softib::plan {
 
@@ -31,7 +32,8 @@ double wire_efficiency(LinkLayer layer, std::uint16_t mtu) {
 
 double Cluster::link_bytes_per_s() const {
     const std::uint32_t block_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
-    return 64e12 / block_ps * fabric.speed_factor * wire_efficiency(fabric.link_layer, fabric.mtu);
+    return 64e12 / block_ps * fabric.speed_factor() *
+           wire_efficiency(fabric.link_layer, fabric.mtu);
 }
 
 double Cluster::nic_bytes_per_s() const {
@@ -53,6 +55,16 @@ Cluster with_nodes(Cluster cluster, std::uint32_t nodes) {
     return cluster;
 }
 
+Cluster with_planes(Cluster cluster, std::uint32_t planes) {
+    ClusterFabric& fabric = cluster.fabric;
+    const std::uint32_t most = radix_max(fabric.link_layer);
+    for (std::uint32_t* const ports : {&fabric.spec.radix, &fabric.spec.hosts_per_switch}) {
+        *ports = std::min(*ports * planes / fabric.planes, most);
+    }
+    fabric.planes = planes;
+    return cluster;
+}
+
 std::vector<std::string> notes_of(const Cluster& cluster) {
     std::vector<std::string> notes;
     const double pcie = cluster.pcie.bytes_per_s;
@@ -60,10 +72,15 @@ std::vector<std::string> notes_of(const Cluster& cluster) {
         notes.push_back(fmt::format(
             "PCIe limits each NIC of {} to {:.1f} GB/s, and its {} link could take {:.1f}: say how "
             "fast PCIe is by the key gbs in [pcie]",
-            cluster.name, pcie / 1e9,
-            cluster.fabric.speed_factor > 1 ? "GDR"
-                                            : topo::link_speed(cluster.fabric.spec.generation).name,
+            cluster.name, pcie / 1e9, topo::link_speed(cluster.fabric.spec.generation).name,
             link / 1e9));
+    }
+    if (const std::uint32_t ports = plane_of(cluster).radix;
+        ports > radix_max(LinkLayer::kInfiniBand)) {
+        notes.push_back(
+            fmt::format("models of the network number ports with 8 bits: {} is timed with more "
+                        "switches, of {} ports, in place of those of {}",
+                        cluster.name, radix_max(LinkLayer::kInfiniBand), ports));
     }
     return notes;
 }
@@ -94,6 +111,12 @@ std::optional<std::string> find_fault(const Cluster& cluster) {
         return fmt::format(
             "nvlink domain_gpus {} must divide the {} GPUs of a node or be a multiple of them",
             domain, node);
+    }
+    if (cluster.fabric.failed_planes >= cluster.fabric.planes) {
+        return fmt::format("failed_planes must be less than planes, of which there {}",
+                           cluster.fabric.planes == 1
+                               ? std::string("is 1: set planes in [fabric]")
+                               : fmt::format("are {}", cluster.fabric.planes));
     }
     if (cluster.fabric.link_layer == LinkLayer::kRoce && cluster.fabric.sharp) {
         return "Ethernet switches do not aggregate: leave out sharp, or take link_layer infiniband";

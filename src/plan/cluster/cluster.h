@@ -32,11 +32,14 @@ struct Gpu {
     std::uint32_t sms = 0;                 ///< Streaming multiprocessors.
     std::uint32_t compute_capability = 0;  ///< 80, 90, 100: NCCL's tuning goes by it.
     double power_w = 0;                    ///< Maximum power of the module.
+    double host_bytes_per_s = 0;           ///< Rate to and from the host's memory.
     Rates rates = {};                      ///< What its kernels reach.
 
     double peak(Precision precision) const {
         return peak_flops[static_cast<std::size_t>(precision)];
     }
+
+    friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
 /// GPUs that load and store each other's memory: those of a node, or of several (NVL72).
@@ -47,12 +50,16 @@ struct NvLink {
     std::uint32_t links = 0;        ///< NVLink links of one GPU.
     bool switched = true;           ///< Whether an NVSwitch gives every pair the full rate.
     bool nvls = false;              ///< Whether NVSwitches reduce and multicast (NVLink SHARP).
+
+    friend bool operator==(const NvLink&, const NvLink&) = default;
 };
 
 /// PCIe between a GPU and its NIC.
 struct Pcie {
     double bytes_per_s = 0;
     double latency_us = 0;  ///< One way.
+
+    friend bool operator==(const Pcie&, const Pcie&) = default;
 };
 
 enum class LinkLayer : std::uint8_t { kInfiniBand, kRoce };
@@ -67,9 +74,17 @@ struct ClusterFabric {
     bool sharp = false;    ///< Whether switches aggregate (SHARP).
     bool collnet = false;  ///< Whether NCCL lets them: it has a plug-in (training steps alone).
     std::uint16_t mtu = 4096;
-    /// Links carry this many times the rate of their generation: GDR is XDR with a factor of 2.
-    double speed_factor = 1;
-    double cable_m = 5;  ///< Average length of a cable, from which its delay follows.
+    /// Fabrics that share nothing: each NIC has a port in each, with this part of its rate. `spec`
+    /// is one of them, with links of the whole rate of a NIC.
+    std::uint32_t planes = 1;
+    std::uint32_t failed_planes = 0;  ///< Planes that carry nothing; the others carry all.
+    double cable_m = 5;               ///< Average length of a cable, from which its delay follows.
+
+    /// Returns the part of its rate that a NIC has in the planes that work. Traffic is spread
+    /// evenly over planes that are alike, so that all of them together are one fabric of this rate.
+    double speed_factor() const { return static_cast<double>(planes - failed_planes) / planes; }
+
+    friend bool operator==(const ClusterFabric&, const ClusterFabric&) = default;
 };
 
 struct Cluster {
@@ -102,6 +117,8 @@ struct Cluster {
     double fabric_bytes_per_gpu_s() const {
         return nic_bytes_per_s() * nics_per_node() / gpus_per_node;
     }
+
+    friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 
 /// Returns the part of a link's rate that carries payload, the rest being headers, with packets of
@@ -111,6 +128,14 @@ double wire_efficiency(LinkLayer layer, std::uint16_t mtu);
 /// Returns the cluster with `nodes` nodes and a fabric of that size.
 Cluster with_nodes(Cluster cluster, std::uint32_t nodes);
 
+/// The most ports of a switch of this kind: InfiniBand's port numbers have 8 bits.
+constexpr std::uint32_t radix_max(LinkLayer layer) {
+    return layer == LinkLayer::kRoce ? 512 : 254;
+}
+/// Returns the cluster with each NIC split over `planes` planes. Switches keep their rate, and have
+/// as many more ports as these are slower, up to radix_max().
+Cluster with_planes(Cluster cluster, std::uint32_t planes);
+
 /// Returns what is wrong with a cluster: a number that is 0, an NVLink domain that is neither a
 /// part nor a multiple of a node, or SHARP on Ethernet; std::nullopt if nothing is.
 std::optional<std::string> find_fault(const Cluster& cluster);
@@ -118,8 +143,9 @@ std::optional<std::string> find_fault(const Cluster& cluster);
 /// own; std::nullopt if all domains are alike.
 std::optional<std::string> find_cut_domain(const Cluster& cluster);
 
-/// Returns sentences about what limits a cluster and may surprise its author, with the key of a
-/// cluster's file that changes it: PCIe that is slower than the link of its NIC.
+/// Returns sentences about what limits a cluster and may surprise its author: PCIe that is slower
+/// than the link of its NIC, with the key of a cluster's file that changes it; switches that a
+/// model of the network has to replace.
 std::vector<std::string> notes_of(const Cluster& cluster);
 
 }  // namespace softib::plan

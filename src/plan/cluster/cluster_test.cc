@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 #include "plan/cluster/presets.h"
 #include "plan/cluster/prices.h"
 
@@ -24,7 +25,7 @@ TEST(Cluster, EveryPresetIsWholeAndItsFabricCanBeBuilt) {
         const Cluster cluster = preset(each.name);
         EXPECT_EQ(find_fault(cluster), std::nullopt);
         EXPECT_FALSE(cluster.source.empty());
-        const auto fabric = topo::generate(cluster.fabric.spec);
+        const auto fabric = counted_plane(cluster);
         ASSERT_TRUE(fabric) << fabric.error().message;
         EXPECT_EQ(fabric->count(topo::NodeKind::kHca),
                   std::size_t{cluster.nodes()} * cluster.nics_per_node());
@@ -92,7 +93,9 @@ TEST(Cluster, NodesOfOnePodDoNotMeetTheCores) {
 
 TEST(Cluster, PcieThatIsSlowerThanTheLinkIsNamedWithItsKey) {
     for (const Preset& preset : presets()) {
-        EXPECT_TRUE(notes_of(*find_preset(preset.name)).empty()) << preset.name;
+        for (const std::string& note : notes_of(*find_preset(preset.name))) {
+            EXPECT_FALSE(note.contains("PCIe")) << preset.name;
+        }
     }
     Cluster cluster = *find_preset("hgx-b200:4");
     cluster.fabric.spec.generation = topo::Generation::kXdr;
@@ -171,6 +174,89 @@ TEST(Prices, AKindHasItsOwnPriceOrThatOfAll) {
     EXPECT_EQ(nodes({{"gpu", 10, 20, ""}, {"gpu_b200", 0, 0, ""}}), 160);
     EXPECT_EQ(nodes({{"gpu", 10, 20, ""}, {"gpu_b200", 30, 40, ""}}), 480);
     EXPECT_EQ(nodes({{"gpu", 10, 20, ""}, {"gpu_b200", 30, 40, ""}, {"node", 7, 8, ""}}), 14);
+}
+
+/// Returns 131,072 GPUs with NICs of 800 Gb/s in a tree of Ethernet switches of 51.2 Tb/s, which
+/// have 64 ports of 800 Gb/s, or more that are slower.
+Cluster large_cluster(std::uint32_t planes, std::uint32_t levels) {
+    Cluster cluster = with_nodes(preset("meta-roce-24k:1"), 16'384);
+    cluster.gpu = *find_gpu("B300");
+    cluster.pcie = sold(cluster.gpu).pcie;
+    cluster.fabric.spec = {.shape = topo::Shape::kFatTree,
+                           .hosts = 16'384,
+                           .hcas_per_host = 8,
+                           .radix = 64,
+                           .levels = levels,
+                           .generation = topo::Generation::kXdr};
+    return with_planes(cluster, planes);
+}
+
+/// The figures of arXiv 2605.04333 for 131,072 GPUs: two tiers of 8 planes of 100G need 2/3 of the
+/// optics and 3/5 of the switches of three tiers, and the longest path has 3 switches, not 5. Three
+/// tiers need two planes, since 64 ports reach 65,536 ends.
+TEST(Planes, EightInTwoTiersNeedLessThanThreeTiers) {
+    struct Size {
+        double switches = 0;
+        double cables = 0;
+        std::uint32_t on_path = 0;
+        Bill bill = {};
+    };
+    const auto size_of = [](const Cluster& cluster) {
+        EXPECT_EQ(find_fault(cluster), std::nullopt);
+        const auto fabric = counted_plane(cluster);
+        EXPECT_TRUE(fabric) << fabric.error().message;
+        const topo::Report report = topo::make_report(*fabric);
+        Size size{.on_path = report.diameter + 1,
+                  .bill = make_bill(cluster, report, default_prices())};
+        for (const topo::LevelReport& level : report.levels) {
+            EXPECT_EQ(level.ports, level.ports_used) << "every port is used";
+            size.switches += static_cast<double>(level.switches) * cluster.fabric.planes;
+        }
+        for (const topo::CableReport& cable : report.cables) {
+            size.cables += cable.count;
+        }
+        return size;
+    };
+    const Cluster eight = large_cluster(8, 2);
+    EXPECT_EQ(eight.gpus(), 131'072U);
+    EXPECT_EQ(eight.fabric.spec.radix, 512U);
+    EXPECT_FALSE(counted_plane(large_cluster(1, 3))) << "64 ports reach 65,536 ends";
+    const Size flat = size_of(eight);
+    const Size deep = size_of(large_cluster(2, 3));
+    EXPECT_EQ(flat.switches, 6144);
+    EXPECT_EQ(flat.switches / deep.switches, 3.0 / 5);
+    EXPECT_EQ(flat.cables / deep.cables, 2.0 / 3);
+    EXPECT_EQ(flat.on_path, 3U);
+    EXPECT_EQ(deep.on_path, 5U);
+    EXPECT_LT(flat.bill.network_usd.high, deep.bill.network_usd.low * 2);
+    EXPECT_LT(flat.bill.network_usd.low, deep.bill.network_usd.low);
+    EXPECT_LT(flat.bill.network_w.high, deep.bill.network_w.high);
+}
+
+TEST(Planes, AFailedOneTakesItsPartOfTheRate) {
+    Cluster cluster = with_planes(preset("hgx-b200:4"), 8);
+    const double all = preset("hgx-b200:4").link_bytes_per_s();
+    EXPECT_EQ(cluster.link_bytes_per_s(), all);
+    cluster.fabric.failed_planes = 1;
+    EXPECT_DOUBLE_EQ(cluster.link_bytes_per_s(), all * 7 / 8);
+    cluster.fabric.failed_planes = 8;
+    EXPECT_EQ(find_fault(cluster), "failed_planes must be less than planes, of which there are 8");
+    cluster.fabric = {.failed_planes = 1};
+    EXPECT_EQ(find_fault(preset("hgx-b200")), std::nullopt);
+}
+
+/// A port of InfiniBand has a number of 8 bits; Ethernet's switches have no such limit, but a model
+/// of a network has smaller ones in their place.
+TEST(Planes, SwitchesHaveAsManyMorePortsAsTheseAreSlower) {
+    EXPECT_EQ(plane_of(preset("hgx-b200")).radix, 0U) << "the generator chooses";
+    EXPECT_EQ(plane_of(with_planes(preset("hgx-b200"), 2)).radix, 128U);
+    EXPECT_EQ(plane_of(with_planes(preset("hgx-b200"), 8)).radix, 254U);
+    EXPECT_EQ(plane_of(large_cluster(8, 2)).radix, 512U);
+    EXPECT_EQ(modelled_plane_of(large_cluster(8, 2)).radix, 254U);
+    Cluster part = with_nodes(large_cluster(8, 2), 256);
+    EXPECT_TRUE(modelled_plane(part));
+    EXPECT_TRUE(notes_of(part).back().contains("timed with more switches, of 254 ports"));
+    EXPECT_TRUE(notes_of(preset("gcp-a4")).empty());
 }
 
 }  // namespace

@@ -29,12 +29,19 @@ struct Family {
     std::uint32_t size_max;
 };
 constexpr Family kFamilies[] = {
-    {"superpod-h100", "SU", 32, 64},  {"superpod-a100", "SU", 20, 28},
-    {"meta-ib-24k", "node", 1, 3072}, {"meta-roce-24k", "pod", 192 * 2, 8},
-    {"ebay-h100", "node", 1, 256},    {"h800-2048", "node", 1, 256},
-    {"hgx-h100", "node", 1, 512},     {"hgx-h200", "node", 1, 512},
-    {"nvl72-ndr", "rack", 18, 128},   {"nvl72-gb300", "rack", 18, 128},
-    {"hgx-b200", "node", 1, 512},     {"nvl72-xdr", "rack", 18, 128}};
+    {"superpod-h100", "SU", 32, 64},      {"superpod-a100", "SU", 20, 28},
+    {"meta-ib-24k", "node", 1, 3072},     {"meta-roce-24k", "pod", 192 * 2, 8},
+    {"ebay-h100", "node", 1, 256},        {"h800-2048", "node", 1, 256},
+    {"hgx-h100", "node", 1, 512},         {"hgx-h200", "node", 1, 512},
+    {"nvl72-ndr", "rack", 18, 128},       {"nvl72-gb300", "rack", 18, 128},
+    {"hgx-b200", "node", 1, 512},         {"nvl72-xdr", "rack", 18, 128},
+    {"hgx-b300", "node", 1, 512},         {"nvl72-8planes", "rack", 18, 1820},
+    {"azure-nd-h100-v5", "node", 1, 512}, {"azure-nd-h200-v5", "node", 1, 512},
+    {"aws-p5", "node", 1, 512},           {"aws-p5en", "node", 1, 512},
+    {"aws-p6-b200", "node", 1, 512},      {"aws-p6-b300", "node", 1, 512},
+    {"gcp-a3-mega", "node", 1, 512},      {"gcp-a3-ultra", "node", 1, 512},
+    {"gcp-a4", "node", 1, 512},           {"oci-h100", "node", 1, 512},
+    {"oci-b200", "node", 1, 512}};
 
 /// Returns the nodes of a preset of this size. With up to 4 units, the subnet manager's host of a
 /// SuperPOD of H100 takes the ports of one node (RA-11333, table 4); larger SuperPODs have other

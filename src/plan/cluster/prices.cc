@@ -57,17 +57,27 @@ Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices&
     const std::string generation = topo::link_speed(cluster.fabric.spec.generation).name;
     const Range port = price_of_kind(prices, "switch_port", generation);
     double ports = 0;
+    // A port of a plane costs and consumes its part of one with a NIC's rate. Transceivers and
+    // cables have a NIC's rate: each has the links of all planes side by side.
+    const std::uint32_t planes = cluster.fabric.planes;
+    const std::string of_planes = planes == 1 ? "" : fmt::format(" in {} planes", planes);
     for (const topo::LevelReport& level : report.levels) {
-        add_line(bill, fmt::format("switches of level {}, {} ports each", level.level, level.radix),
-                 level.switches, port * level.radix, bill.network_usd);
+        add_line(bill,
+                 fmt::format("switches of level {}{}, {} ports each", level.level, of_planes,
+                             level.radix),
+                 static_cast<double>(level.switches) * planes,
+                 port * (static_cast<double>(level.radix) / planes), bill.network_usd);
         ports += static_cast<double>(level.ports_used);
     }
     add_line(bill, "NICs", static_cast<double>(report.hcas),
              price_of_kind(prices, "nic", generation), bill.network_usd);
     double transceivers = 0;
     for (const topo::CableReport& cable : report.cables) {
-        add_line(bill, fmt::format("{}, {}", topo::to_string(cable.rule.kind), cable.between),
-                 cable.count, find_price(prices, cable_price(cable.rule.kind)), bill.network_usd);
+        add_line(
+            bill,
+            fmt::format("{}, {}{}", topo::to_string(cable.rule.kind), cable.between,
+                        planes == 1 ? "" : fmt::format(", links of {} planes in each", planes)),
+            cable.count, find_price(prices, cable_price(cable.rule.kind)), bill.network_usd);
         if (cable.rule.kind != topo::CableKind::kDac) {
             transceivers += 2.0 * cable.count;
         }

@@ -55,7 +55,7 @@ struct Bill {
     Range network_w = {};
     Range nodes_w = {};
 };
-/// Returns the bill of a cluster; `report` counts the switches and cables of its fabric.
+/// Returns the bill of a cluster; `report` counts the switches and cables of one of its planes.
 Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices& prices);
 
 /// What a cluster costs while it is used, in US dollars a second.

@@ -34,7 +34,11 @@ struct Rates {
 
     double flash = 0;           ///< Fused attention in the forward pass, of the peak of BF16.
     double flash_backward = 0;  ///< The same in the backward pass.
-    double memory = 0;          ///< The part of the memory's rate that elementwise kernels reach.
+    double flash_fp8 = 0;       ///< Fused attention whose products are in FP8; 0: none.
+    double flash_fp8_backward = 0;
+    double flash_narrow = 1;  ///< Heads of less than 128 numbers reach this part of those rates.
+    double flash_tokens = 0;  ///< Tokens with which kernels reach half of what very long runs do.
+    double memory = 0;        ///< The part of the memory's rate that elementwise kernels reach.
     /// Bytes that converting a number for a product reads and writes, by recipe.
     std::array<double, kRecipes.size()> convert_bytes = {};
     /// Kernels that convert a tensor for a product, by recipe.
@@ -48,6 +52,11 @@ struct Rates {
     double expert_exchange = 1;
     /// Time of the host for each kernel that converts the tensor of one expert.
     double host_us = 0;
+    /// Time of a step in which GPUs wait for hosts: batches, the norm of gradients, the schedule.
+    double step_ms = 0;
+    /// The standard deviation of GPUs' speeds, as a part of their mean: a job goes on with its
+    /// slowest GPU.
+    double spread = 0;
 
     friend bool operator==(const Rates&, const Rates&) = default;
 };

@@ -7,6 +7,7 @@
 #include "net/flow/flow_simulation.h"
 #include "net/plant/latency.h"
 #include "net/sim/simulation.h"
+#include "plan/cluster/fabric.h"
 
 namespace softib::plan {
 
@@ -17,7 +18,10 @@ net::SimulationOptions network_options(const Cluster& cluster, net::ModelKind ki
     result.engine = fabric.engine;
     result.plant.cable_ps =
         static_cast<net::TimePs>(fabric.cable_m * static_cast<double>(link::kPsPerMetre));
-    result.plant.hca_ps = 2 * net::kAdapterLatency;
+    // A packet takes `planes` times as long on the link of a plane as on the modelled one.
+    const std::uint32_t link_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
+    result.plant.hca_ps =
+        2 * net::kAdapterLatency + (fabric.planes - 1) * link::transmit_time(fabric.mtu, link_ps);
     result.hosts.mtu = fabric.mtu;
     if (fabric.link_layer == LinkLayer::kRoce && kind == net::ModelKind::kPacket) {
         // PFC, ECN with DCQCN, and ECMP by a hash of the connection, as in large RoCE clusters.
@@ -28,9 +32,9 @@ net::SimulationOptions network_options(const Cluster& cluster, net::ModelKind ki
         result.hosts.header_bytes = static_cast<std::uint16_t>(
             std::lround(fabric.mtu / wire_efficiency(fabric.link_layer, fabric.mtu) - fabric.mtu));
     }
-    // The model's links have the rate of their generation, so PCIe is slowed by the same factor.
-    const double pcie = cluster.pcie.bytes_per_s / fabric.speed_factor;
-    const std::uint32_t link_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
+    // The model's links have the rate of a NIC with all its planes, so PCIe is slowed by the same
+    // factor.
+    const double pcie = cluster.pcie.bytes_per_s / fabric.speed_factor();
     if (pcie < 64e12 / link_ps) {
         result.hosts.pcie_block_ps = static_cast<std::uint32_t>(std::lround(64e12 / pcie));
     }
@@ -41,7 +45,7 @@ net::SimulationOptions network_options(const Cluster& cluster, net::ModelKind ki
 
 std::expected<std::unique_ptr<net::Model>, std::string> make_network(
     const Cluster& cluster, net::ModelKind kind, const std::vector<net::Failure>& failures) {
-    auto fabric = topo::generate(cluster.fabric.spec);
+    auto fabric = modelled_plane(cluster);
     if (!fabric) {
         return std::unexpected(fabric.error().message);
     }

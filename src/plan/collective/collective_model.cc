@@ -18,6 +18,13 @@ namespace {
 /// share of headers.
 constexpr std::uint64_t kLongFlow = 64 * 1024;
 
+/// Returns NCCL's communicator of the domains that take part.
+nccl::Communicator communicator(const Cluster& cluster, const CollectiveOptions& options) {
+    nccl::Communicator comm = nccl::communicator_of(cluster, options.domains);
+    comm.hop_more_us = options.hop_more_us;
+    return comm;
+}
+
 std::uint64_t longest_of(const Flows& flows) {
     return flows.empty() ? 0 : std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
 }
@@ -28,7 +35,7 @@ CollectiveModel::CollectiveModel(const Cluster& cluster, const CollectiveOptions
     : cluster_(cluster),
       nccl_(cluster_,
             Layout(cluster_, options.domains, options.order, options.rails_aligned, options.seed),
-            nccl::communicator_of(cluster_, options.domains), options.channels),
+            communicator(cluster_, options), options.channels),
       stack_(options.stack),
       step_us_(options.step_us),
       failures_(options.failures),
@@ -129,6 +136,68 @@ std::optional<std::string> CollectiveModel::find_refusal(Op op, const AlgorithmR
 nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes,
                                      std::optional<Protocol> protocol) const {
     return nccl_.choose(op, bytes, protocol);
+}
+
+nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes, std::span<const Algorithm> among,
+                                     std::span<const Protocol> protocols) const {
+    std::optional<nccl::Choice> best;
+    for (const Protocol protocol : protocols.empty() ? std::span(kProtocols) : protocols) {
+        const auto found = nccl::choose(nccl_.comm(), op, bytes, among, protocol);
+        if (found && (!best || found->expected_us < best->expected_us)) {
+            best = found;
+        }
+    }
+    if (best) {
+        return *best;
+    }
+    // NCCL has no time for it: the first that was named, else what it takes without a choice.
+    nccl::Choice other = choose(op, bytes);
+    for (const Algorithm algorithm : among) {
+        if (computes(algorithm, op)) {
+            other = {algorithm, protocols.empty() ? other.protocol : protocols.back(), 0};
+            break;
+        }
+    }
+    return other;
+}
+
+std::expected<Timing, std::string> CollectiveModel::one_and_all(std::uint64_t bytes, bool gather) {
+    const auto ranks_all = static_cast<double>(ranks());
+    const std::uint32_t nics = layout().nics_per_domain();
+    const std::uint64_t each =
+        std::max<std::uint64_t>(bytes / std::max(layout().domains(), 1U) / nics, 1);
+    Flows flows;
+    for (std::uint32_t p = 1; p < layout().domains(); ++p) {
+        for (std::uint32_t nic = 0; nic < nics; ++nic) {
+            const std::uint32_t one = layout().end(0, nic);
+            const std::uint32_t other = layout().end(p, nic);
+            flows.push_back({gather ? other : one, gather ? one : other, each, 0});
+        }
+    }
+    Timing timing;
+    const nccl::Latencies& hops = nccl::kRingTuning.hops;
+    timing.software_us =
+        stack_ == Stack::kHost ? host_round_us(step_us_)
+        : flows.empty()
+            ? kDirectStartUs + (nccl_.comm().nvlink ? hops.nvlink : hops.pci).back()
+            : kDirectStartUs + nccl::hop_us(Protocol::kSimple) + nccl_.comm().hop_more_us;
+    if (!flows.empty()) {
+        const auto played = stage_->play(flows);
+        if (!played) {
+            return std::unexpected(played.error());
+        }
+        timing.fabric_us = played->us;
+        timing.software_us += stack_ == Stack::kHost ? played->latency_us
+                                                     : std::max(played->latency_us - leaf_us_, 0.0);
+    }
+    // The GPU of the first rank has all data on its own NVLink.
+    const double rate = stack_ == Stack::kHost ? 0 : nvlink_rate(cluster_);
+    timing.nvlink_us =
+        rate > 0 ? static_cast<double>(bytes) * (ranks_all - 1) / ranks_all / rate * 1e6 : 0;
+    timing.us = timing.software_us + std::max(timing.fabric_us, timing.nvlink_us);
+    timing.algbw = static_cast<double>(bytes) / timing.us / 1e3;
+    timing.busbw = timing.algbw * (ranks_all - 1) / ranks_all;
+    return timing;
 }
 
 std::optional<std::string> CollectiveModel::find_no_choice(Op op, Algorithm algorithm) const {

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -41,7 +42,7 @@ enum class Stack : std::uint8_t {
 
 struct CollectiveOptions {
     std::uint32_t domains = 0;   ///< NVLink domains that take part, from the first on; 0: all.
-    std::uint32_t channels = 0;  ///< Channels between domains; 0: two for each NIC, as in NCCL.
+    std::uint32_t channels = 0;  ///< Channels between domains; 0: as NCCL, see NcclParts.
     /// Whether NCCL has a SHARP plug-in that is enabled (NCCL_COLLNET_ENABLE=1); its choice then
     /// includes algorithms in which switches aggregate.
     bool collnet = false;
@@ -49,7 +50,8 @@ struct CollectiveOptions {
     bool rails_aligned = true;
     std::uint64_t seed = 1;
     Stack stack = Stack::kNccl;
-    double step_us = 0;  ///< Software time that an MPI adds to each step, to post its receive.
+    double step_us = 0;      ///< Software time that an MPI adds to each step, to post its receive.
+    double hop_more_us = 0;  ///< Further latency of NCCL's hops between domains.
     net::ModelKind model = net::ModelKind::kFlow;
     std::vector<net::Failure> failures = {};  ///< What has failed from the beginning on.
 };
@@ -104,6 +106,12 @@ class CollectiveModel {
     /// Returns the algorithm and protocol that NCCL would take; kDirect for an operation that NCCL
     /// has no algorithms for.
     nccl::Choice choose(Op op, std::uint64_t bytes, std::optional<Protocol> protocol = {}) const;
+    /// Does the same out of some algorithms and protocols; an empty list means all.
+    nccl::Choice choose(Op op, std::uint64_t bytes, std::span<const Algorithm> among,
+                        std::span<const Protocol> protocols) const;
+    /// Returns the time in which the first rank has its part of `bytes` from every other rank, or
+    /// the other ranks have theirs from the first. Each domain sends by all of its NICs.
+    std::expected<Timing, std::string> one_and_all(std::uint64_t bytes, bool gather);
     /// Returns why the time of an algorithm of NCCL's is no time of NCCL: it would not take it for
     /// this operation on these GPUs, with CollNet or without; std::nullopt if it might.
     std::optional<std::string> find_no_choice(Op op, Algorithm algorithm) const;

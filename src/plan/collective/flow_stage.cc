@@ -93,6 +93,7 @@ std::expected<Played, std::string> FlowStage::play(const Flows& flows, double fl
     std::vector<Way> ways;
     std::map<WayKey, std::uint32_t> known;
     std::vector<Moving> moving;
+    moving.reserve(flows.size());
     for (const NicFlow& flow : flows) {
         if (flow.from == flow.to) {
             continue;
@@ -138,8 +139,33 @@ std::expected<Played, std::string> FlowStage::play(const Flows& flows, double fl
     return played;
 }
 
+/// Returns the rate of all flows if it is the same for all as far as NICs limit them: each flow is
+/// on one of the NICs that have the least for each of their flows.
+std::optional<double> FlowStage::common_rate(const std::vector<Moving>& moving) const {
+    std::vector<std::uint32_t> flows(network_.link_count(), 0);
+    for (const Moving& each : moving) {
+        ++flows[each.out];
+        ++flows[each.in];
+    }
+    const auto level = [&](std::uint32_t link) { return network_.capacity(link) / flows[link]; };
+    Rate least = level(moving.front().out);
+    for (const Moving& each : moving) {
+        least = std::min({least, level(each.out), level(each.in)});
+    }
+    const bool common = std::ranges::all_of(moving, [&](const Moving& each) {
+        return level(each.out) == least || level(each.in) == least;
+    });
+    return common ? std::optional(static_cast<double>(least) / kRatePerByte) : std::nullopt;
+}
+
 /// Sets the rate of each flow to what it would have if only NICs limited it.
 void FlowStage::share_nics(std::vector<Moving>& moving) const {
+    if (const auto rate = common_rate(moving)) {
+        for (Moving& each : moving) {
+            each.rate = each.limit > 0 ? std::min(*rate, each.limit) : *rate;
+        }
+        return;
+    }
     LinkNumbers numbers(network_.link_count());
     for (const Moving& each : moving) {
         numbers.of(each.out);

@@ -15,6 +15,7 @@
 #include <expected>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,7 @@ class FlowStage : public Stage {
     std::expected<std::uint32_t, std::string> find_way(const NicFlow& flow,
                                                        std::map<WayKey, std::uint32_t>& known,
                                                        std::vector<Way>& ways) const;
+    std::optional<double> common_rate(const std::vector<Moving>& moving) const;
     void share_nics(std::vector<Moving>& moving) const;
     bool carries(const std::vector<Moving>& moving, const std::vector<Way>& ways) const;
     void share_switches(std::vector<Moving>& moving, const std::vector<Way>& ways) const;

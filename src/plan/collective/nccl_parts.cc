@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 #include "plan/collective/algorithms.h"
 #include "plan/collective/collective_model.h"
 
@@ -72,7 +73,12 @@ NcclParts::NcclParts(const Cluster& cluster, Layout layout, const nccl::Communic
              .channels = channels,
              .channels_given = channels != 0} {
     if (channels == 0) {
-        group_.channels = 2 * group_.layout.nics_per_domain();
+        // NCCL runs two channels for each of its search. Those of NICs of 800 Gb/s are divided
+        // there into several that are each as fast as a channel of a NIC of 400.
+        constexpr double kNdrChannel = 40;
+        const std::uint32_t nics = group_.layout.nics_per_domain();
+        const bool several = group_.layout.domains() > 1 && comm.graph.bw_inter >= kNdrChannel;
+        group_.channels = 2 * (several ? std::max(nics, comm.graph.channels) : nics);
     }
 }
 
@@ -189,7 +195,8 @@ Parts by_trees(const NcclGroup& group, Op op, Algorithm algorithm, Protocol prot
         parts.software_us =
             hops.base[p] +
             (group.layout.gpus_per_domain() - 1) * (group.comm.nvlink ? hops.nvlink : hops.pci)[p] +
-            nccl::hop_us(protocol) * tree_down_depth(group.layout.domains());
+            (nccl::hop_us(protocol) + group.comm.hop_more_us) *
+                tree_down_depth(group.layout.domains());
         parts.rounds.push_back(tree_down_flows(group.layout, group.channels,
                                                scaled_bytes(bytes, wire / group.channels)));
         parts.nvlink_us = nvlink_us(group.cluster, static_cast<double>(bytes) * wire);
@@ -256,7 +263,7 @@ Parts recursive_parts(const NcclGroup& group, Op op, Protocol protocol, std::uin
     if (op != Op::kReduceScatter) {
         std::ranges::move(doubling_rounds(group.layout, share), std::back_inserter(parts.rounds));
     }
-    parts.round_us = nccl::hop_us(protocol);
+    parts.round_us = nccl::hop_us(protocol) + group.comm.hop_more_us;
     parts.flow_bytes_per_s = kChannelBytesPerS * group.channels / group.layout.nics_per_domain();
     const nccl::Communicator below = one_domain_of(group.comm);
     const double gpus = group.layout.gpus_per_domain();
@@ -286,7 +293,7 @@ Parts pat_parts(const NcclGroup& group, Op op, Protocol, std::uint64_t bytes) {
 
 Parts direct_parts(const NcclGroup& group, Op op, Protocol, std::uint64_t bytes) {
     Parts parts;
-    parts.software_us = kDirectStartUs + nccl::hop_us(Protocol::kSimple);
+    parts.software_us = kDirectStartUs + nccl::hop_us(Protocol::kSimple) + group.comm.hop_more_us;
     if (op == Op::kSendRecv) {
         parts.rounds.push_back(send_recv_flows(group.layout, bytes));
         parts.flow_bytes_per_s = kChannelBytesPerS;
@@ -310,7 +317,7 @@ std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
     if (!cluster_.fabric.sharp) {
         return std::unexpected(kNoSharp);
     }
-    auto fabric = topo::generate(cluster_.fabric.spec);
+    auto fabric = modelled_plane(cluster_);
     if (!fabric) {
         return std::unexpected(fabric.error().message);
     }

@@ -66,7 +66,8 @@ Parts direct_parts(const NcclGroup& group, Op op, Protocol protocol, std::uint64
 
 class NcclParts {
   public:
-    /// `channels` is their number between domains; 0: two for each NIC, as in NCCL.
+    /// `channels` is their number between domains; 0: as in NCCL, two for each NIC, or four if
+    /// NICs have 800 Gb/s.
     NcclParts(const Cluster& cluster, Layout layout, const nccl::Communicator& comm,
               std::uint32_t channels = 0);
 

@@ -126,13 +126,14 @@ double tree_busbw(const Communicator& comm, Protocol protocol, double busbw, dou
     return busbw;
 }
 
-double sharp_busbw(const Communicator& comm, Op op, double busbw) {
+double sharp_busbw(const Communicator& comm, Op op) {
+    const Graph& graph = comm.collnet_graph.channels != 0 ? comm.collnet_graph : comm.graph;
     if (op != Op::kAllReduce) {
-        return comm.ranks_per_node() * std::min(comm.graph.bw_intra, comm.graph.bw_inter * 0.9);
+        return comm.ranks_per_node() * std::min(graph.bw_intra, graph.bw_inter * 0.9);
     }
-    double factor = comm.ranks_per_node() / comm.graph.channels;
+    double factor = comm.ranks_per_node() / graph.channels;
     factor -= (factor - 1) / 2;
-    return busbw / factor * (comm.compute_capability >= 90 ? .85 : 1);
+    return graph.channels * graph.bw_intra / factor * (comm.compute_capability >= 90 ? .85 : 1);
 }
 
 /// Returns the GB/s of all channels of the graph of rings.
@@ -211,10 +212,19 @@ std::span<const double> speeds_inside(std::uint32_t compute_capability) {
                                     : std::span<const double>(kIntraSm80);
 }
 
+/// Returns a graph with fast channels divided in two, if it may have that many, as NCCL does after
+/// its search.
+Graph divided(Graph graph, std::uint32_t compute_capability, std::uint32_t channels_max) {
+    const bool many = compute_capability > 80 && graph.bw_inter < 50 && graph.channels > 4;
+    if (graph.bw_inter >= 25 && !many && 2 * graph.channels <= channels_max) {
+        return {2 * graph.channels, graph.bw_intra / 2, graph.bw_inter / 2};
+    }
+    return graph;
+}
+
 /// Returns the graph of rings with the most bandwidth of those whose channels are no faster than
-/// `most` and have `sum` together, as NCCL's search finds it. It divides fast channels in two.
-Graph search(std::span<const double> speeds, std::uint32_t compute_capability, double most,
-             double sum, std::uint32_t channels_max) {
+/// `most` and have `sum` together, as NCCL's search finds it.
+Graph search(std::span<const double> speeds, double most, double sum, std::uint32_t channels_max) {
     Graph best;
     for (const double speed : speeds) {
         const bool too_slow = best.channels != 0 && speed < .49 * best.bw_inter;
@@ -229,10 +239,6 @@ Graph search(std::span<const double> speeds, std::uint32_t compute_capability, d
     }
     if (best.channels == 0) {
         return {1, speeds.back(), speeds.back()};
-    }
-    const bool many = compute_capability > 80 && best.bw_inter < 50 && best.channels > 4;
-    if (best.bw_inter >= 25 && !many && 2 * best.channels <= kChannelsMax) {
-        best = {2 * best.channels, best.bw_intra / 2, best.bw_inter / 2};
     }
     return best;
 }
@@ -251,11 +257,19 @@ double tree_speed(std::span<const double> speeds, const Graph& rings, double sum
     return found;
 }
 
+/// Returns the GB/s that NCCL takes a NIC for: the speed that its driver reports, or the rate of
+/// PCIe if that is less. Headers are no part of NCCL's model.
+double seen_nic_rate(const Cluster& cluster) {
+    const double link = topo::link_speed(cluster.fabric.spec.generation).mbps / 8000.0 *
+                        cluster.fabric.speed_factor();
+    return std::min(link, cluster.pcie.bytes_per_s / 1e9);
+}
+
 double latency_of(const Communicator& comm, Op op, const Tuning& tuning, Protocol protocol) {
     const std::size_t p = index(protocol);
     const double intra = (comm.nvlink ? tuning.hops.nvlink : tuning.hops.pci)[p];
     const bool exposed = comm.ranks == comm.nodes;
-    const double inter = (exposed ? kTreeHops.net : tuning.hops.net)[p];
+    const double inter = (exposed ? kTreeHops.net : tuning.hops.net)[p] + comm.hop_more_us;
     return tuning.hops.base[p] + tuning.latency(comm, op, protocol, intra, inter);
 }
 
@@ -344,8 +358,7 @@ constexpr Tuning kCollNetDirectTuning{
             return has_collnet(comm, op) && comm.nvswitch &&
                    gpus_per_node(comm) <= kCollNetGpusMax && (op == Op::kAllReduce || is_half(op));
         },
-    .busbw = [](const Communicator& comm, Op op,
-                Protocol) { return sharp_busbw(comm, op, faster_busbw(comm)); },
+    .busbw = [](const Communicator& comm, Op op, Protocol) { return sharp_busbw(comm, op); },
     .latency =
         [](const Communicator& comm, Op, Protocol, double intra, double inter) {
             const double others = gpus_per_node(comm) - 1;
@@ -434,9 +447,11 @@ double nvls_limit(const Communicator& comm, Op op) {
     return op == Op::kAllReduce ? links / (1 + 1 / comm.ranks_per_node()) : links;
 }
 
-std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
+std::optional<Choice> choose(const Communicator& on, Op op, std::uint64_t bytes,
                              std::span<const Algorithm> among, std::optional<Protocol> wanted) {
     std::optional<Choice> best;
+    Communicator comm = on;
+    comm.hop_more_us = 0;
     for (const Algorithm algorithm : kAlgorithms) {
         if (!among.empty() && std::ranges::find(among, algorithm) == among.end()) {
             continue;
@@ -470,7 +485,7 @@ Communicator communicator_of(const Cluster& cluster, std::uint32_t domains) {
 Communicator communicator_of(const Cluster& cluster, std::uint32_t domains,
                              std::uint32_t per_domain, std::uint32_t nics) {
     const std::uint32_t cc = cluster.gpu.compute_capability;
-    const double nic = cluster.nic_bytes_per_s() / 1e9;
+    const double nic = seen_nic_rate(cluster);
     const double nvlink = nvlink_rate(cluster) / 1e9;
     Communicator comm{.ranks = domains * per_domain,
                       .nodes = domains,
@@ -485,12 +500,19 @@ Communicator communicator_of(const Cluster& cluster, std::uint32_t domains,
         const bool chained = per_domain > 1 && nvlink > 0;
         const double sum = chained ? nvlink * per_domain / (per_domain - 1.0) : nic * nics;
         const auto speeds = speeds_between(cc);
-        comm.graph = search(speeds, cc, nic, sum, std::min(nics, kChannelsMax));
+        const Graph found = search(speeds, nic, sum, std::min(nics, kChannelsMax));
+        comm.graph = divided(found, cc, kChannelsMax);
         comm.tree_intra = tree_speed(speeds, comm.graph, chained ? sum : 0);
+        const std::uint32_t direct_max = std::min(per_domain, kCollNetGpusMax);
+        comm.collnet_graph = found;
+        comm.collnet_graph.channels = std::min(found.channels, direct_max);
+        comm.collnet_graph = divided(comm.collnet_graph, cc, direct_max);
+        comm.collnet_graph.bw_intra = tree_speed(speeds, comm.collnet_graph, chained ? sum : 0);
         const std::uint32_t heads = std::min(per_domain, kChannelsMax);
         comm.nvls_graph = {heads, nvlink / heads, nic * std::min(nics, heads) / heads};
     } else {
-        comm.graph = search(speeds_inside(cc), cc, nvlink, nvlink, kChannelsMax);
+        comm.graph =
+            divided(search(speeds_inside(cc), nvlink, nvlink, kChannelsMax), cc, kChannelsMax);
         comm.nvls_graph = {16, nvlink / 16, nvlink / 16};
     }
     return comm;

@@ -40,6 +40,12 @@ struct Communicator {
     Graph graph = {};       ///< The graph of rings, and of trees unless they have their own.
     double tree_intra = 0;  ///< Bandwidth of a tree's channel inside nodes; 0: graph.bw_intra.
     Graph nvls_graph = {};  ///< The graph of NVLS.
+    /// The graph of CollNetDirect, which has a channel for each of at most 8 GPUs, as NCCL's search
+    /// does not divide them; no channels: it is `graph`.
+    Graph collnet_graph = {};
+    /// Further latency of each hop between nodes, of which NCCL's choice knows nothing: hosts that
+    /// sleep, or a path through the kernel.
+    double hop_more_us = 0;
 
     double ranks_per_node() const { return static_cast<double>(ranks) / nodes; }
 };

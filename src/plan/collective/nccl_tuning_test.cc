@@ -82,6 +82,31 @@ TEST(NcclTuning, SharpNeedsThePlugIn) {
     EXPECT_NEAR(sharp.algbw, 8 * 48 * .85 * .5, 1e-9);
 }
 
+/// NCCL halves the fast channels of a ring on 800G NICs, but not those of CollNetDirect, which has
+/// a channel for each GPU (ncclTopoDupChannels, NCCL_MAX_DIRECT_ARITY).
+TEST(NcclTuning, CollNetKeepsAWholeChannelForEachGpu) {
+    const Communicator fast = communicator_of(*find_preset("hgx-b300:4"), 4);
+    EXPECT_EQ(fast.graph.channels, 16U);
+    EXPECT_EQ(fast.graph.bw_inter, 48);
+    EXPECT_EQ(fast.collnet_graph.channels, 8U);
+    EXPECT_EQ(fast.collnet_graph.bw_inter, 96);
+    Communicator with = fast;
+    with.collnet = true;
+    EXPECT_NEAR(estimate(with, Op::kAllGather, Algorithm::kSharp, Protocol::kSimple).algbw,
+                8 * .9 * 96, 1e-9);
+    const Communicator slow = communicator_of(*find_preset("hgx-b200:4"), 4);
+    EXPECT_EQ(slow.graph.channels, slow.collnet_graph.channels);
+    EXPECT_EQ(slow.graph.bw_inter, slow.collnet_graph.bw_inter);
+}
+
+/// NCCL reads the speed of a NIC from its driver, which knows nothing of headers.
+TEST(NcclTuning, EthernetAndInfiniBandOfOneSpeedAreAlikeToNccl) {
+    const Communicator ib = communicator_of(*find_preset("hgx-b200:3"), 3);
+    const Communicator roce = communicator_of(*find_preset("gcp-a4:3"), 3);
+    EXPECT_EQ(ib.nvls_graph.bw_inter, 50);
+    EXPECT_EQ(roce.nvls_graph.bw_inter, 50);
+}
+
 TEST(NcclTuning, SmallMessagesTakeTreesAndLlLargeOnesTheBestBandwidth) {
     const Communicator comm = nodes_of_eight(16);
     const auto small = choose(comm, Op::kAllReduce, 8);

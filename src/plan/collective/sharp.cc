@@ -32,6 +32,7 @@ SharpLimits sharp_limits(topo::Generation generation) {
             return {.llt_trees = 63, .sat_trees = 63, .sat_per_switch = true};
         case topo::Generation::kNdr:
         case topo::Generation::kXdr:
+        case topo::Generation::kGdr:  // No product is public: as XDR.
             return {.llt_trees = 511, .sat_trees = 511};
         default:
             return {};

@@ -7,6 +7,7 @@
 
 #include "core/topo/spec.h"
 #include "net/plant/latency.h"
+#include "plan/cluster/fabric.h"
 #include "plan/collective/cluster_network.h"
 #include "plan/collective/flow_stage.h"
 #include "plan/collective/message_stage.h"
@@ -34,12 +35,12 @@ std::expected<std::unique_ptr<Stage>, std::string> stage_of(const topo::Fabric& 
 
 std::expected<std::unique_ptr<Stage>, std::string> make_stage(const Cluster& cluster,
                                                               const StageOptions& options) {
-    const auto fabric = topo::generate(cluster.fabric.spec);
+    const auto fabric = modelled_plane(cluster);
     if (!fabric) {
         return std::unexpected(fabric.error().message);
     }
     net::SimulationOptions model = network_options(cluster, options.model, options.failures);
-    const double speed = cluster.fabric.speed_factor;
+    const double speed = cluster.fabric.speed_factor();
     auto stage = stage_of(*fabric, model, options.model, speed);
     if (!stage && model.hosts.adaptive) {
         // Routes without a choice of ports are refused as adaptive; they are taken as fixed.

@@ -6,6 +6,7 @@
 
 #include "core/topo/spec.h"
 #include "net/sim/simulation.h"
+#include "plan/cluster/fabric.h"
 #include "plan/collective/stage.h"
 
 namespace softib::plan {
@@ -109,7 +110,7 @@ std::expected<double, std::string> victim_us(const Cluster& cluster, VictimOp op
                                              std::uint64_t bytes, Aggressor aggressor) {
     Cluster hosts = cluster;
     hosts.fabric.spec.hcas_per_host = 1;
-    const auto fabric = topo::generate(hosts.fabric.spec);
+    const auto fabric = modelled_plane(hosts);
     if (!fabric) {
         return std::unexpected(fabric.error().message);
     }

@@ -8,150 +8,22 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "core/base/nearest.h"
 #include "core/topo/report.h"
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 #include "plan/collective/collective_model.h"
 #include "plan/collective/evidence.h"
+#include "plan/compare/changes.h"
 #include "plan/compare/variants.h"
 #include "plan/units.h"
 
 namespace softib::plan {
 
 namespace {
-
-/// An operation that is timed on each variant, with its column.
-struct Probe {
-    const char* column;
-    Op op;
-    Algorithm algorithm;
-    RankOrder order;
-};
-
-constexpr std::array kProbes{
-    Probe{"all-reduce ring GB/s", Op::kAllReduce, Algorithm::kRing, RankOrder::kTopology},
-    Probe{"ring, random nodes GB/s", Op::kAllReduce, Algorithm::kRing, RankOrder::kRandom},
-    Probe{"hierarchical GB/s", Op::kAllReduce, Algorithm::kHierarchical, RankOrder::kTopology},
-    Probe{"all-to-all GB/s", Op::kAllToAll, Algorithm::kDirect, RankOrder::kTopology},
-};
-
-/// The last columns of every table of variants: what a network is made of, costs and consumes.
-constexpr std::array kCounts{"switches", "cables", "M$ from", "M$ to", "kW to"};
-
-/// Returns the values of these columns.
-std::expected<std::vector<double>, std::string> count_fabric(const Variant& variant,
-                                                             const Prices& prices) {
-    const Cluster& cluster = variant.cluster;
-    const auto fabric = fabric_of(variant);
-    if (!fabric) {
-        return std::unexpected(fabric.error().message);
-    }
-    double cables = 0;
-    for (const topo::Node& node : fabric->nodes) {
-        cables += static_cast<double>(std::ranges::count_if(
-            node.ports, [](const topo::PortLink& link) { return link.peer != topo::kNoNode; }));
-    }
-    const Bill bill = make_bill(cluster, topo::make_report(*fabric), prices);
-    return std::vector{static_cast<double>(fabric->count(topo::NodeKind::kSwitch)), cables / 2,
-                       bill.network_usd.low / 1e6, bill.network_usd.high / 1e6,
-                       bill.network_w.high / 1e3};
-}
-
-std::expected<std::vector<double>, std::string> probe_variant(const Variant& variant,
-                                                              const CompareRequest& request) {
-    std::vector<double> values;
-    // Models are shared by operations, since routing takes most of the time.
-    std::map<RankOrder, std::unique_ptr<CollectiveModel>> models;
-    for (const Probe& probe : kProbes) {
-        std::unique_ptr<CollectiveModel>& model = models[probe.order];
-        if (model == nullptr) {
-            CollectiveOptions options;
-            options.order = probe.order;
-            options.model = request.model;
-            options.failures = variant.failures;
-            auto made = CollectiveModel::make(variant.cluster, options);
-            if (!made) {
-                return std::unexpected(made.error());
-            }
-            model = *std::move(made);
-        }
-        const auto timing =
-            model->time(probe.op, probe.algorithm, request.bytes, Protocol::kSimple);
-        if (!timing) {
-            return std::unexpected(timing.error());
-        }
-        values.push_back(timing->busbw);
-    }
-    const auto halves = models[RankOrder::kTopology]->across_halves(request.bytes);
-    if (!halves) {
-        return std::unexpected(halves.error());
-    }
-    values.push_back(*halves);
-    const auto counts = count_fabric(variant, request.prices);
-    if (!counts) {
-        return std::unexpected(counts.error());
-    }
-    values.insert(values.end(), counts->begin(), counts->end());
-    return values;
-}
-
-std::uint32_t domains_of(const Cluster& cluster) {
-    return cluster.gpus() / cluster.domain_gpus();
-}
-
-/// Adds what validates the times of one algorithm.
-void add_evidence(Comparison& result, const std::vector<Question>& questions) {
-    result.notes.push_back(show_evidence(questions));
-}
-
-void add_assumptions(Comparison& result, net::ModelKind model) {
-    for (std::string& assumption : assumptions_of(Stack::kNccl, model)) {
-        result.notes.push_back(std::move(assumption));
-    }
-}
-
-Comparison compare_variants(std::string title, std::string first_column,
-                            const std::vector<Variant>& variants, const CompareRequest& request) {
-    Comparison result{.title = std::move(title), .first_column = std::move(first_column)};
-    for (const Probe& probe : kProbes) {
-        result.columns.emplace_back(probe.column);
-    }
-    result.columns.emplace_back("half to half GB/s");
-    result.columns.insert(result.columns.end(), kCounts.begin(), kCounts.end());
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-        if (request.progress) {
-            request.progress(i, variants.size(), variants[i].name);
-        }
-        ComparisonRow row{.name = variants[i].name, .note = variants[i].note};
-        if (auto values = probe_variant(variants[i], request)) {
-            row.values = *std::move(values);
-        } else {
-            row.note = values.error();
-        }
-        result.rows.push_back(std::move(row));
-    }
-    result.notes.push_back(fmt::format(
-        "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC; "
-        "half to half: of each NIC, while every node sends to the one half of all nodes on",
-        show_size(request.bytes), request.cluster.gpus(), request.cluster.name));
-    for (const Probe& probe : kProbes) {
-        if (probe.order == RankOrder::kTopology) {
-            add_evidence(result, {{.op = probe.op,
-                                   .algorithm = probe.algorithm,
-                                   .domains = domains_of(request.cluster),
-                                   .bytes = request.bytes}});
-        }
-    }
-    add_assumptions(result, request.model);
-    result.notes.emplace_back(
-        "M$ and kW: switches, NICs and cables, by ranges of low confidence; give your own with "
-        "--prices");
-    return result;
-}
 
 /// Adds a note if rows i and i + `apart`, whose fabrics differ only above the leaf switches, are
 /// equally fast.
@@ -185,8 +57,8 @@ Comparison compare_oversubscription(const CompareRequest& request) {
 }
 
 Comparison compare_topology(const CompareRequest& request) {
-    return compare_variants("Topologies for the same hosts", "topology", of_shapes(request.cluster),
-                            request);
+    const std::vector<Variant> variants = of_shapes(request.cluster);
+    return compare_variants("Topologies for the same hosts", "topology", variants, request);
 }
 
 Comparison compare_generation(const CompareRequest& request) {
@@ -274,7 +146,7 @@ namespace {
 /// Returns whether some rail of a cluster has NICs at several leaf switches, so that traffic
 /// between nodes crosses the switches above.
 bool crosses_leaves(const Cluster& cluster) {
-    const auto fabric = topo::generate(cluster.fabric.spec);
+    const auto fabric = modelled_plane(cluster);
     if (!fabric) {
         return false;
     }
@@ -294,7 +166,7 @@ bool crosses_leaves(const Cluster& cluster) {
 /// Returns whether a leaf switch has fewer cables up without the first switch above than NICs that
 /// send to another leaf while every node sends to the one half of all nodes on.
 bool feels_a_loss(const Cluster& cluster) {
-    const auto fabric = topo::generate(cluster.fabric.spec);
+    const auto fabric = modelled_plane(cluster);
     if (!fabric) {
         return false;
     }
@@ -346,7 +218,7 @@ std::string how_to_feel_a_loss(const Cluster& cluster) {
 /// Returns why no failure above the leaf switches can have an effect; std::nullopt if one can.
 std::optional<std::string> find_no_spine(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
-    const auto fabric = topo::generate(cluster.fabric.spec);
+    const auto fabric = modelled_plane(cluster);
     if (!fabric || crosses_leaves(cluster)) {
         const bool any = fabric && std::ranges::any_of(fabric->nodes, [](const topo::Node& node) {
                              return node.kind == topo::NodeKind::kSwitch && node.level == 1;
@@ -365,7 +237,7 @@ std::optional<std::string> find_no_spine(const CompareRequest& request) {
 
 /// Returns why leaf switches of the cluster cannot have fewer cables up; std::nullopt if they can.
 std::optional<std::string> find_no_taper(const CompareRequest& request) {
-    const auto fabric = topo::generate(with_taper(request.cluster, 2).fabric.spec);
+    const auto fabric = modelled_plane(with_taper(request.cluster, 2));
     return fabric ? std::nullopt : std::optional(fabric.error().message);
 }
 
@@ -392,7 +264,7 @@ std::optional<std::string> find_no_pair(const CompareRequest& request) {
 
 Comparison compare_failed_spine(const CompareRequest& request) {
     std::vector<Variant> variants{{"none", request.cluster}};
-    const auto fabric = topo::generate(request.cluster.fabric.spec);
+    const auto fabric = modelled_plane(request.cluster);
     std::vector<net::Failure> failures;
     for (std::uint32_t i = 0; fabric && i < fabric->nodes.size() && failures.size() < 2; ++i) {
         const topo::Node& node = fabric->nodes[i];
@@ -428,7 +300,8 @@ std::expected<Comparison, std::string> compare(std::string_view what,
                               {"link-layer", compare_link_layer},
                               {"sharp", compare_sharp, find_no_sharp},
                               {"failed-spine", compare_failed_spine, find_no_spine},
-                              {"kv-cache", compare_kv_cache, find_no_pair}};
+                              {"kv-cache", compare_kv_cache, find_no_pair},
+                              {"planes", compare_planes}};
     std::vector<std::string_view> names;
     for (const Known& known : kAll) {
         if (known.name == what) {

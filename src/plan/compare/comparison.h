@@ -61,6 +61,9 @@ Comparison compare_failed_spine(const CompareRequest& request);
 /// ... rails.
 Comparison compare_kv_cache(const CompareRequest& request);
 
+/// Compares NICs whole and split over 2, 4 and 8 planes, and 8 of which one has failed.
+Comparison compare_planes(const CompareRequest& request);
+
 /// Makes the comparison that the command line calls `what`: "oversubscription", "topology", ... The
 /// error names the nearest one.
 std::expected<Comparison, std::string> compare(std::string_view what,

@@ -54,7 +54,7 @@ void add_rails(Comparison& result, const CompareRequest& request) {
             const double link_rate =
                 64e12 / link::ps_per_block(cluster.fabric.spec.generation, topo::Width::k4x);
             row.values = {*us / 1e6, rate,
-                          rate * 1e9 / (rails * link_rate * cluster.fabric.speed_factor)};
+                          rate * 1e9 / (rails * link_rate * cluster.fabric.speed_factor())};
         } else {
             row.note = us.error();
         }

@@ -4,48 +4,96 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
 #include <utility>
 
-#include "core/topo/spec.h"
+#include "core/topo/report.h"
+#include "plan/cluster/fabric.h"
+#include "plan/collective/collective_model.h"
+#include "plan/units.h"
 
 namespace softib::plan {
 
 namespace {
 
-/// Returns how the fullest leaf switch is cabled: "37 cables down and 19 up at a leaf of 64 ports".
-/// A number of cables is whole, so that few hosts may have more cables up than was asked for.
-std::string leaf_note(const Variant& variant) {
+/// An operation that is timed on each variant, with its column.
+struct Probe {
+    const char* column;
+    Op op;
+    Algorithm algorithm;
+    RankOrder order;
+};
+
+constexpr std::array kProbes{
+    Probe{"all-reduce ring GB/s", Op::kAllReduce, Algorithm::kRing, RankOrder::kTopology},
+    Probe{"ring, random nodes GB/s", Op::kAllReduce, Algorithm::kRing, RankOrder::kRandom},
+    Probe{"hierarchical GB/s", Op::kAllReduce, Algorithm::kHierarchical, RankOrder::kTopology},
+    Probe{"all-to-all GB/s", Op::kAllToAll, Algorithm::kDirect, RankOrder::kTopology},
+};
+
+/// Returns the values of the last columns.
+std::expected<std::vector<double>, std::string> count_fabric(const Variant& variant,
+                                                             const Prices& prices) {
+    const Cluster& cluster = variant.cluster;
     const auto fabric = fabric_of(variant);
-    std::size_t down_most = 0;
-    std::size_t up_most = 0;
-    std::size_t ports = 0;
-    for (std::size_t i = 0; fabric && i < fabric->nodes.size(); ++i) {
-        const topo::Node& node = fabric->nodes[i];
-        if (node.kind != topo::NodeKind::kSwitch || node.level != 0) {
-            continue;
-        }
-        std::size_t down = 0;
-        std::size_t up = 0;
-        for (const topo::PortLink& link : node.ports) {
-            if (link.peer != topo::kNoNode) {
-                (fabric->node(link.peer).kind == topo::NodeKind::kHca ? down : up) += 1;
-            }
-        }
-        if (down > down_most) {
-            down_most = down;
-            up_most = up;
-            ports = node.ports.size() - 1;
-        }
+    if (!fabric) {
+        return std::unexpected(fabric.error().message);
     }
-    return down_most == 0 ? ""
-                          : fmt::format("{} cables down and {} up at a leaf of {} ports", down_most,
-                                        up_most, ports);
+    double cables = 0;
+    for (const topo::Node& node : fabric->nodes) {
+        cables += static_cast<double>(std::ranges::count_if(
+            node.ports, [](const topo::PortLink& link) { return link.peer != topo::kNoNode; }));
+    }
+    const Bill bill = make_bill(cluster, topo::make_report(*fabric), prices);
+    const double switches = static_cast<double>(fabric->count(topo::NodeKind::kSwitch));
+    return std::vector{switches * cluster.fabric.planes, cables / 2, bill.network_usd.low / 1e6,
+                       bill.network_usd.high / 1e6, bill.network_w.high / 1e3};
+}
+
+std::expected<std::vector<double>, std::string> probe_variant(const Variant& variant,
+                                                              const CompareRequest& request) {
+    std::vector<double> values;
+    // Models are shared by operations, since routing takes most of the time.
+    std::map<RankOrder, std::unique_ptr<CollectiveModel>> models;
+    for (const Probe& probe : kProbes) {
+        std::unique_ptr<CollectiveModel>& model = models[probe.order];
+        if (model == nullptr) {
+            CollectiveOptions options;
+            options.order = probe.order;
+            options.model = request.model;
+            options.failures = variant.failures;
+            auto made = CollectiveModel::make(variant.cluster, options);
+            if (!made) {
+                return std::unexpected(made.error());
+            }
+            model = *std::move(made);
+        }
+        const auto timing =
+            model->time(probe.op, probe.algorithm, request.bytes, Protocol::kSimple);
+        if (!timing) {
+            return std::unexpected(timing.error());
+        }
+        values.push_back(timing->busbw);
+    }
+    const auto halves = models[RankOrder::kTopology]->across_halves(request.bytes);
+    if (!halves) {
+        return std::unexpected(halves.error());
+    }
+    values.push_back(*halves);
+    const auto counts = count_fabric(variant, request.prices);
+    if (!counts) {
+        return std::unexpected(counts.error());
+    }
+    values.insert(values.end(), counts->begin(), counts->end());
+    return values;
 }
 
 }  // namespace
 
 std::expected<topo::Fabric, topo::Error> fabric_of(const Variant& variant) {
-    auto fabric = topo::generate(variant.cluster.fabric.spec);
+    auto fabric = counted_plane(variant.cluster);
     for (std::size_t i = 0; fabric && i < fabric->nodes.size(); ++i) {
         topo::Node& node = fabric->nodes[i];
         if (node.kind == topo::NodeKind::kSwitch && node.level == 0) {
@@ -55,99 +103,57 @@ std::expected<topo::Fabric, topo::Error> fabric_of(const Variant& variant) {
     return fabric;
 }
 
-Cluster with_shape(Cluster cluster, topo::Shape shape) {
-    topo::Spec& old = cluster.fabric.spec;
-    topo::Spec spec;
-    spec.name = old.name;
-    spec.shape = shape;
-    spec.hosts = old.hosts;
-    spec.hcas_per_host = old.hcas_per_host;
-    spec.generation = old.generation;
-    old = spec;
-    return cluster;
+std::uint32_t domains_of(const Cluster& cluster) {
+    return cluster.gpus() / cluster.domain_gpus();
 }
 
-Cluster with_taper(Cluster cluster, std::uint32_t down) {
-    topo::Spec& spec = cluster.fabric.spec;
-    spec.oversubscription = {.down = down, .up = 1};
-    // The units of a SuperPOD have a host for each port down of a leaf. Without units, the cables
-    // up are as many as the hosts need.
-    if (down != 1 && spec.shape == topo::Shape::kSuperPod) {
-        spec.shape = topo::Shape::kRailOptimized;
+void add_evidence(Comparison& result, const std::vector<Question>& questions) {
+    result.notes.push_back(show_evidence(questions));
+}
+
+void add_assumptions(Comparison& result, net::ModelKind model) {
+    for (std::string& assumption : assumptions_of(Stack::kNccl, model)) {
+        result.notes.push_back(std::move(assumption));
     }
-    return cluster;
 }
 
-std::vector<Variant> tapered(const Cluster& cluster) {
-    std::vector<Variant> variants;
-    for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
-        Variant variant{fmt::format("{}:1", down), with_taper(cluster, down)};
-        if (!variants.empty()) {
-            variant.leaf_ports = variants.front().leaf_ports;
-        } else if (const auto full = fabric_of(variant)) {
-            // A leaf with few hosts is generated without free ports. It stays the same switch.
-            const auto leaf = std::ranges::find_if(full->nodes, [](const topo::Node& node) {
-                return node.kind == topo::NodeKind::kSwitch && node.level == 0;
-            });
-            variant.leaf_ports = static_cast<std::uint32_t>(leaf->ports.size()) - 1;
+Comparison compare_variants(std::string title, std::string first_column,
+                            const std::vector<Variant>& variants, const CompareRequest& request) {
+    Comparison result{.title = std::move(title), .first_column = std::move(first_column)};
+    for (const Probe& probe : kProbes) {
+        result.columns.emplace_back(probe.column);
+    }
+    result.columns.emplace_back("half to half GB/s");
+    result.columns.insert(result.columns.end(), kCounts.begin(), kCounts.end());
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+        if (request.progress) {
+            request.progress(i, variants.size(), variants[i].name);
         }
-        variant.note = leaf_note(variant);
-        for (const Variant& before : variants) {
-            if (before.note == variant.note) {
-                variant.note += ", the same tree as with " + before.name;
-                break;
-            }
+        ComparisonRow row{.name = variants[i].name, .note = variants[i].note};
+        if (auto values = probe_variant(variants[i], request)) {
+            row.values = *std::move(values);
+        } else {
+            row.note = values.error();
         }
-        variants.push_back(std::move(variant));
+        result.rows.push_back(std::move(row));
     }
-    return variants;
-}
-
-std::vector<Variant> of_generations(const Cluster& cluster) {
-    std::vector<Variant> variants;
-    for (const topo::Generation generation : {topo::Generation::kEdr, topo::Generation::kHdr,
-                                              topo::Generation::kNdr, topo::Generation::kXdr}) {
-        Variant variant{topo::link_speed(generation).name, cluster};
-        variant.cluster.fabric.spec.generation = generation;
-        variant.cluster.fabric.spec.radix = 0;
-        variant.cluster.fabric.speed_factor = 1;
-        variants.push_back(variant);
-    }
-    variants.push_back({"GDR", variants.back().cluster, {}, "XDR's switches at twice its rate"});
-    variants.back().cluster.fabric.speed_factor = 2;
-    for (Variant& variant : variants) {
-        // PCIe is somewhat faster than the link, as in the slots for a generation's HCAs.
-        Cluster& changed = variant.cluster;
-        changed.pcie.bytes_per_s = 1e18;
-        changed.pcie.bytes_per_s = 1.1 * changed.nic_bytes_per_s();
-    }
-    return variants;
-}
-
-std::vector<Variant> of_shapes(const Cluster& cluster) {
-    std::vector<Variant> variants;
-    for (const topo::Shape shape :
-         {topo::Shape::kFatTree, topo::Shape::kRailOptimized, topo::Shape::kRailOnly,
-          topo::Shape::kDragonfly, topo::Shape::kDragonflyPlus, topo::Shape::kTorus,
-          topo::Shape::kHyperX}) {
-        variants.push_back({topo::to_string(shape), with_shape(cluster, shape)});
-    }
-    return variants;
-}
-
-std::vector<Variant> of_link_layers(const Cluster& cluster) {
-    std::vector<Variant> variants;
-    for (const Variant& taper : tapered(cluster)) {
-        for (const LinkLayer layer : {LinkLayer::kInfiniBand, LinkLayer::kRoce}) {
-            Variant variant = taper;
-            variant.name = to_string(layer) + (taper.name == "1:1" ? "" : ", " + taper.name);
-            variant.cluster.fabric.link_layer = layer;
-            variant.cluster.fabric.adaptive = layer == LinkLayer::kInfiniBand;
-            variant.cluster.fabric.sharp &= layer == LinkLayer::kInfiniBand;
-            variants.push_back(variant);
+    result.notes.push_back(fmt::format(
+        "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC; "
+        "half to half: of each NIC, while every node sends to the one half of all nodes on",
+        show_size(request.bytes), request.cluster.gpus(), request.cluster.name));
+    for (const Probe& probe : kProbes) {
+        if (probe.order == RankOrder::kTopology) {
+            add_evidence(result, {{.op = probe.op,
+                                   .algorithm = probe.algorithm,
+                                   .domains = domains_of(request.cluster),
+                                   .bytes = request.bytes}});
         }
     }
-    return variants;
+    add_assumptions(result, request.model);
+    result.notes.emplace_back(
+        "M$ and kW: switches, NICs and cables, by ranges of low confidence; give your own with "
+        "--prices");
+    return result;
 }
 
 }  // namespace softib::plan

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Variants of a cluster that differ in one thing, for comparisons.
+// Tables of clusters that differ in one thing, with the same operations timed on each. Internal to
+// this folder.
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -11,6 +13,8 @@
 #include "core/topo/graph.h"
 #include "net/sim/failures.h"
 #include "plan/cluster/cluster.h"
+#include "plan/collective/evidence.h"
+#include "plan/compare/comparison.h"
 
 namespace softib::plan {
 
@@ -23,25 +27,20 @@ struct Variant {
     std::uint32_t leaf_ports = 0;  ///< Ports of a leaf switch that is bought; 0: as generated.
 };
 
+/// The last columns of every table of variants: what a network is made of, costs and consumes.
+inline constexpr std::array kCounts{"switches", "cables", "M$ from", "M$ to", "kW to"};
+
 /// Returns the fabric of a variant with the leaf switches that are bought, some of whose ports may
 /// be free.
 std::expected<topo::Fabric, topo::Error> fabric_of(const Variant& variant);
 
-/// Returns the cluster with another shape of its fabric, which has the defaults of that shape.
-Cluster with_shape(Cluster cluster, topo::Shape shape);
-/// Returns the cluster with `down` cables to hosts for each cable above a leaf, built of the same
-/// switches: leaves take more hosts, so that there are fewer of them and of the switches above.
-Cluster with_taper(Cluster cluster, std::uint32_t down);
+std::uint32_t domains_of(const Cluster& cluster);
+/// Adds what validates the times of one algorithm.
+void add_evidence(Comparison& result, const std::vector<Question>& questions);
+void add_assumptions(Comparison& result, net::ModelKind model);
 
-/// Returns variants with less and less bandwidth above leaf switches, by the name of their
-/// oversubscription.
-std::vector<Variant> tapered(const Cluster& cluster);
-/// Returns variants with links from EDR to GDR, each with switches of its own radix and PCIe that
-/// is fast enough.
-std::vector<Variant> of_generations(const Cluster& cluster);
-/// Returns trees, rails, dragonflies, a torus and a HyperX for the same hosts.
-std::vector<Variant> of_shapes(const Cluster& cluster);
-/// Returns InfiniBand and RoCE, full and oversubscribed.
-std::vector<Variant> of_link_layers(const Cluster& cluster);
+/// Times the operations of every table on each variant, and counts what its network is made of.
+Comparison compare_variants(std::string title, std::string first_column,
+                            const std::vector<Variant>& variants, const CompareRequest& request);
 
 }  // namespace softib::plan

@@ -38,7 +38,7 @@ Player::Player(const Cluster& cluster, net::Model& network, std::vector<PlacedJo
       network_(network),
       jobs_(std::move(jobs)),
       options_(options),
-      speed_factor_(cluster.fabric.speed_factor),
+      speed_factor_(cluster.fabric.speed_factor()),
       nvlink_rate_(nvlink_rate(cluster)),
       leaf_ps_(static_cast<TimePs>(leaf_latency_us(cluster) * 1e6)),
       nvlink_free_at_(cluster.gpus()) {

@@ -455,8 +455,9 @@ class StepJob {
         const HeldParameters held =
             held_parameters(model_, mapping_, first_, chunk * mapping_.pp + work.stage);
         bytes /= pieces_of(work, chunk);
-        const std::pair<double, Peers> parts[]{{held.shared, Peers::kData},
-                                               {held.experts, Peers::kExpertData}};
+        const std::pair<double, Peers> parts[]{
+            {held.trained_shared(mapping_), Peers::kData},
+            {held.trained_experts(mapping_), Peers::kExpertData}};
         std::uint32_t last = kNone;
         for (const auto& [parameters, peers] : parts) {
             if (parameters <= 0) {
@@ -478,7 +479,8 @@ class StepJob {
     void finish(RankWork& work) {
         TimePs takes = 0;
         for (const SideEvent& event : step_.side) {
-            if (event.stage == work.stage && event.work == SideWork::kOptimizer) {
+            if (event.stage == work.stage &&
+                (event.work == SideWork::kOptimizer || event.work == SideWork::kHost)) {
                 takes += event.end - event.start;
             }
         }

@@ -54,7 +54,7 @@ std::vector<std::string> basis_of(const Model& model, const Cluster& cluster,
                                           network));
     sentences.push_back(
         fmt::format("assumed: kernels reach the rates '{}' ({}); dimensions do not slow each other "
-                    "down; nothing fails",
+                    "down; all wait for the slowest GPU, and nothing fails",
                     cluster.gpu.rates.name, cluster.gpu.rates.source));
     std::ranges::copy(notes_of(cluster), std::back_inserter(sentences));
     sentences.push_back(validation_of(model, cluster));

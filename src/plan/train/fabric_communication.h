@@ -32,6 +32,8 @@ struct PlacementOptions {
     RankOrder order = RankOrder::kTopology;  ///< Order of the job's NVLink domains.
     std::uint64_t seed = 1;                  ///< Seed of a random order.
     bool rails_aligned = true;  ///< Whether NVLink takes data to the receiver's rail first.
+
+    friend bool operator==(const PlacementOptions&, const PlacementOptions&) = default;
 };
 
 /// Answers from a simulated fabric. Not thread-safe: it caches what it has played.

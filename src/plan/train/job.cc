@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "plan/train/communication.h"
 #include "plan/train/memory.h"
+#include "plan/train/step.h"
 
 namespace softib::plan {
 
@@ -22,7 +26,7 @@ Mapping mapping_of(const Model& model, const JobWish& wish) {
     mapping.interleave = std::max(wish.interleave, 1U);
     mapping.cp = std::max(wish.cp, 1U);
     mapping.ep = std::max(wish.ep, 1U);
-    mapping.zero = wish.zero.value_or(1);
+    mapping.zero = wish.zero.value_or(wish.framework.zero);
     mapping.batch = wish.batch;
     mapping.micro_batch = std::max(wish.micro_batch, 1U);
     mapping.sequence = wish.sequence != 0 ? wish.sequence : model.sequence;
@@ -30,7 +34,62 @@ Mapping mapping_of(const Model& model, const JobWish& wish) {
     return mapping;
 }
 
+/// Returns the mapping with this many chunks of a stage, as it would run; std::nullopt if it
+/// cannot.
+std::optional<Mapping> with_chunks(const Model& model, const Cluster& cluster, const JobWish& wish,
+                                   Mapping mapping, std::uint32_t chunks) {
+    mapping.interleave = chunks;
+    const std::uint32_t stages = mapping.virtual_stages();
+    // Uneven stages are what users say, with the embedding and the logits as two layers.
+    if (chunks > 1 &&
+        (mapping.uneven ? model.layers % stages == 0 || (model.layers + 2) % stages != 0
+                        : model.layers % stages != 0)) {
+        return std::nullopt;
+    }
+    if (wish.preset != nullptr) {
+        apply_framework(*wish.preset, wish.given, mapping);
+        mapping.zero = wish.zero.value_or(mapping.zero);
+    }
+    if (find_fault(model, cluster, mapping)) {
+        return std::nullopt;
+    }
+    if (!wish.recompute) {
+        recompute_least(model, cluster.gpu, mapping);
+    }
+    return memory_use(model, cluster.gpu, mapping).fits() ? std::optional(mapping) : std::nullopt;
+}
+
+/// Gives a mapping the fewest chunks of a stage with which its step, by rates and latencies, is
+/// about as quick as with any number that divides the layers and fits in memory.
+void choose_chunks(const Model& model, const Cluster& cluster, const JobWish& wish,
+                   Mapping& mapping) {
+    constexpr double kAbout = 1.01;
+    const LinkCommunication links(cluster);
+    std::vector<std::pair<Mapping, double>> tried;
+    for (std::uint32_t chunks = 1; chunks <= (model.layers + 2) / mapping.pp; ++chunks) {
+        if (const auto with = with_chunks(model, cluster, wish, mapping, chunks)) {
+            tried.emplace_back(*with, time_step(model, cluster, *with, links).seconds);
+        }
+    }
+    const auto seconds = &std::pair<Mapping, double>::second;
+    if (tried.empty()) {
+        return;
+    }
+    const double quickest = std::ranges::min(tried, {}, seconds).second;
+    mapping = std::ranges::find_if(tried, [&](const auto& each) {
+                  return each.second <= kAbout * quickest;
+              })->first;
+}
+
 }  // namespace
+
+JobWish with_defaults(JobWish wish) {
+    if (wish.preset != nullptr) {
+        wish.framework.interleave = std::max(wish.interleave, 1U);
+        apply_framework(*wish.preset, wish.given, wish.framework);
+    }
+    return wish;
+}
 
 std::uint32_t usual_batch(const Mapping& mapping, std::uint64_t share) {
     const std::uint64_t sequences = std::max<std::uint64_t>(kTokensDefault / mapping.sequence, 1);
@@ -47,11 +106,15 @@ Job job_to_time(Model model, Cluster cluster, const JobWish& wish) {
     }
     const std::uint64_t replica = std::uint64_t{mapping.tp} * mapping.pp * mapping.cp;
     if (mapping.batch == 0 && mapping.gpus >= replica) {
-        mapping.batch = usual_batch(mapping, std::uint64_t{mapping.dp()} * mapping.micro_batch *
-                                                 (mapping.interleave > 1 ? mapping.pp : 1));
+        mapping.batch =
+            usual_batch(mapping, std::uint64_t{mapping.dp()} * mapping.micro_batch * mapping.pp);
+    }
+    const bool cuts = wish.preset == nullptr || wish.preset->interleaves;
+    if (wish.interleave == 0 && mapping.pp > 1 && cuts && mapping.gpus >= replica) {
+        choose_chunks(model, cluster, wish, mapping);
     }
     if (!wish.recompute && !find_fault(model, cluster, mapping)) {
-        mapping.recompute = least_recompute(model, cluster.gpu, mapping);
+        recompute_least(model, cluster.gpu, mapping);
     }
     return {std::move(model), std::move(cluster), mapping};
 }
@@ -75,7 +138,13 @@ SearchSpace space_of(const Job& job, const JobWish& wish) {
             .cp = wish.cp,
             .ep = wish.ep,
             .micro_batch = wish.micro_batch,
-            .zero = wish.zero,
+            .zero = wish.zero || wish.preset == nullptr ? wish.zero : job.mapping.zero,
+            .chunked_sends = wish.preset != nullptr && wish.preset->chunked_sends &&
+                             std::ranges::none_of(wish.given,
+                                                  [](std::string_view key) {
+                                                      return key == "overlap_pp" ||
+                                                             key == "no_overlap_pp";
+                                                  }),
             .recompute = wish.recompute};
 }
 

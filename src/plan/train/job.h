@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "plan/train/framework.h"
 #include "plan/train/mapping.h"
 #include "plan/train/search.h"
 
@@ -28,6 +31,8 @@ struct JobWish {
     std::optional<Recompute> recompute = {};
     /// The fields that a search does not vary: how the framework computes and what it overlaps.
     Mapping framework = {};
+    const Framework* preset = nullptr;  ///< The framework whose defaults these are; null: none.
+    std::vector<std::string_view> given = {};  ///< The keys that the user said.
 
     /// Returns whether the user said a degree of any dimension: then all others are 1.
     bool says_mapping() const {
@@ -41,8 +46,13 @@ struct Job {
     Mapping mapping = {};
 };
 
+/// Gives a wish the defaults of its framework for all that the user did not say.
+JobWish with_defaults(JobWish wish);
+
 /// Returns the job whose step is timed. A degree of parallelism that was not said is 1; the job has
-/// all GPUs of the cluster that the degrees divide. The mapping may have a fault.
+/// all GPUs of the cluster that the degrees divide. Where stages can be cut into chunks, the number
+/// of these is the quickest by rates and latencies, unless the framework does not cut them. The
+/// mapping may have a fault.
 Job job_to_time(Model model, Cluster cluster, const JobWish& wish);
 
 /// Returns the job that a search maps, on all GPUs of the cluster if the user did not say how many.

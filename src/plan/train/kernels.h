@@ -12,17 +12,27 @@ namespace softib::plan {
 
 class Kernels {
   public:
-    /// `comm_sms` of the GPU's multiprocessors do not compute. `gpu` must outlive the object.
-    Kernels(const Gpu& gpu, Recipe recipe, std::uint32_t comm_sms = 0);
+    /// `comm_sms` of the GPU's multiprocessors do not compute. The GPU is the slowest of `gpus`,
+    /// for which all others wait. `gpu` must outlive the object.
+    Kernels(const Gpu& gpu, Recipe recipe, std::uint32_t comm_sms = 0, std::uint32_t gpus = 1);
 
+    static constexpr double kHalfBytes = 2;
     /// Returns the seconds of `batch` products of m x k and k x n matrices in one kernel, in the
-    /// job's recipe.
-    double matmul(double m, double n, double k, double batch = 1) const;
+    /// job's recipe. A number of the result takes this many bytes, read ones of a sum included.
+    double matmul(double m, double n, double k, double batch = 1,
+                  double result_bytes = kHalfBytes) const;
     /// The same of numbers of 16 bits, whatever the recipe.
-    double matmul_half(double m, double n, double k, double batch = 1) const;
-    double flash_attention(double flops) const;
-    /// Returns the seconds of the backward pass; `flops` are those of the forward pass.
-    double flash_attention_backward(double flops) const;
+    double matmul_half(double m, double n, double k, double batch = 1,
+                       double result_bytes = kHalfBytes) const;
+    /// What a fused kernel of attention computes in the forward pass.
+    struct Attention {
+        double flops = 0;
+        double tokens = 0;  ///< The longest run of queries and keys that one kernel sees.
+        double width = 0;   ///< Numbers of a head's keys.
+        bool fp8 = false;
+    };
+    double flash_attention(const Attention& attention) const;
+    double flash_attention_backward(const Attention& attention) const;
     /// Returns the seconds of `kernels` kernels that read and write `bytes` in all and compute
     /// little.
     double elementwise(double bytes, double kernels) const;
@@ -35,8 +45,11 @@ class Kernels {
         double rate = 0;  ///< Operations a second of all multiprocessors.
         double operand_bytes = 0;
     };
-    double product(const Units& units, double m, double n, double k, double batch) const;
+    double product(const Units& units, double m, double n, double k, double batch,
+                   double result_bytes) const;
     Units units_of(const Gpu& gpu, Recipe recipe) const;
+
+    double flash_seconds(const Attention& attention, double part) const;
 
     const Rates& rates_;
     double sms_;
@@ -48,5 +61,8 @@ class Kernels {
     Units recipe_;
     Units half_;
 };
+
+/// Returns by how many standard deviations the slowest of `gpus` is expected to be below the mean.
+double deviations_of_slowest(double gpus);
 
 }  // namespace softib::plan

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/train/memory.h"
+
 namespace softib::plan {
 
 namespace {
@@ -30,59 +32,6 @@ PassBlock block_of(double compute_s, const Exchanges& tensor, const Exchanges& i
 
 }  // namespace
 
-const char* to_string(Dimension dimension) {
-    constexpr std::array kNames{"tp", "cp", "ep", "pp", "dp"};
-    return kNames[index_of(dimension)];
-}
-
-double PassCost::seconds() const {
-    double sum = compute();
-    for (const double each : exposed) {
-        sum += each;
-    }
-    return sum;
-}
-
-PassCost& PassCost::operator+=(const PassCost& other) {
-    matmul += other.matmul;
-    attention += other.attention;
-    elementwise += other.elementwise;
-    host += other.host;
-    for (std::size_t i = 0; i < exposed.size(); ++i) {
-        exposed[i] += other.exposed[i];
-        bytes[i].nvlink += other.bytes[i].nvlink;
-        bytes[i].fabric += other.bytes[i].fabric;
-    }
-    return *this;
-}
-
-PassCost PassCost::times(double factor) const {
-    PassCost scaled = *this;
-    scaled.matmul *= factor;
-    scaled.attention *= factor;
-    scaled.elementwise *= factor;
-    scaled.host *= factor;
-    for (std::size_t i = 0; i < exposed.size(); ++i) {
-        scaled.exposed[i] *= factor;
-        scaled.bytes[i].nvlink *= factor;
-        scaled.bytes[i].fabric *= factor;
-    }
-    return scaled;
-}
-
-void PassCost::add(Dimension dimension, const ExchangeCost& exchange, double hidden) {
-    exposed[index_of(dimension)] += std::max(0.0, exchange.seconds - hidden);
-    bytes[index_of(dimension)].nvlink += exchange.nvlink_bytes;
-    bytes[index_of(dimension)].fabric += exchange.fabric_bytes;
-}
-
-LayerCost& LayerCost::operator+=(const LayerCost& other) {
-    forward += other.forward;
-    backward += other.backward;
-    recompute += other.recompute;
-    return *this;
-}
-
 struct LayerCosts::Block {
     struct Matrix {
         double rows, columns, inner;
@@ -97,6 +46,7 @@ struct LayerCosts::Block {
     double data_gradients = 0;    ///< Seconds of entering matrices for gradients of their input.
     double weight_gradients = 0;  ///< Seconds of entering matrices for gradients of weights.
     bool tensor = true;           ///< Whether tensor parallelism divides matrices of the block.
+    bool adapted = false;         ///< Whether its matrices have adapters.
     LayerCost cost;
     PassCost scores = {};  ///< The part that selective recomputation repeats.
     struct Order {
@@ -128,15 +78,17 @@ LayerCosts::LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gp
     : model_(model),
       mapping_(mapping),
       rates_(gpu.rates),
-      kernels_(gpu, mapping.recipe, mapping.comm_sms),
+      host_rate_(gpu.host_bytes_per_s),
+      copying_(copying_share(mapping, gpu)),
+      kernels_(gpu, mapping.recipe, mapping.comm_sms, mapping.gpus),
       communication_(communication),
       groups_(groups_of(mapping)),
       tokens_(static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp),
       hidden_bytes_(kHalf * tokens_ * model.hidden) {}
 
 LayerCosts::Timed LayerCosts::time(Peers peers, Exchange exchange, double bytes) const {
-    const std::array groups{&groups_.tensor, &groups_.context, &groups_.expert, &groups_.data,
-                            &groups_.expert_data};
+    const std::array groups{&groups_.tensor, &groups_.context,     &groups_.expert,
+                            &groups_.data,   &groups_.expert_data, &groups_.expert_tensor};
     const ExchangeCost cost =
         communication_.cost(exchange, bytes, *groups[static_cast<std::size_t>(peers)]);
     return {{.peers = peers,
@@ -167,16 +119,20 @@ LayerCosts::Timed LayerCosts::tensor_exchange(Exchange exchange) const {
 /// Adds the matrix products of a block, its norm and residual, and the exchanges of tensor
 /// parallelism around them.
 void LayerCosts::finish(Block& block) const {
+    // Gradients of weights are added to those of micro-batches before, unless ranks divide them.
+    const double summed = mapping_.zero >= 2 ? Kernels::kHalfBytes : 2.0 * mapping_.grad_bytes;
     const auto pass = [&](const std::vector<Block::Matrix>& matrices, double& data,
                           double& weights) {
         for (const Block::Matrix& each : matrices) {
             const auto time = each.half ? &Kernels::matmul_half : &Kernels::matmul;
-            const auto product = [&](double m, double n, double k) {
-                return (kernels_.*time)(m, n, k, each.batch);
+            const auto product = [&](double m, double n, double k,
+                                     double bytes = Kernels::kHalfBytes) {
+                return (kernels_.*time)(m, n, k, each.batch, bytes);
             };
             block.cost.forward.matmul += product(each.rows, each.columns, each.inner);
             data += product(each.rows, each.inner, each.columns);
-            weights += product(each.inner, each.columns, each.rows);
+            weights +=
+                mapping_.lora != 0 ? 0 : product(each.inner, each.columns, each.rows, summed);
             if (!each.half) {
                 const double rows = each.rows * each.batch;
                 block.cost.forward.elementwise +=
@@ -191,6 +147,9 @@ void LayerCosts::finish(Block& block) const {
     pass(block.leaving, leaving_data, leaving_weights);
     block.cost.backward.matmul +=
         block.data_gradients + block.weight_gradients + leaving_data + leaving_weights;
+    if (block.adapted) {
+        add_adapters(block);
+    }
     // A norm before the block and the residual sum after it; dropout has a mask of one byte.
     const double divided = mapping_.sequence_parallel ? mapping_.tp : 1;
     const double dropped = model_.dropout ? 0.5 : 0;
@@ -201,6 +160,24 @@ void LayerCosts::finish(Block& block) const {
         kernels_.elementwise((3 + 3 + (model_.dropout ? 2.5 : 0)) * unit, 2);
     if (block.tensor) {
         add_tensor_exchanges(block);
+    }
+}
+
+/// Adds the adapters of a block's matrices: two products with a narrow inner width beside each, and
+/// the sum with its result; backward, gradients of data and of weights.
+void LayerCosts::add_adapters(Block& block) const {
+    const double rank = mapping_.lora;
+    for (const auto* const matrices : {&block.entering, &block.leaving}) {
+        for (const Block::Matrix& each : *matrices) {
+            const double down = kernels_.matmul_half(each.rows, rank, each.inner);
+            const double up = kernels_.matmul_half(each.rows, each.columns, rank);
+            const double sum = kernels_.elementwise(3 * kHalf * each.rows * each.columns, 1);
+            block.cost.forward.matmul += down + up;
+            block.cost.forward.elementwise += sum;
+            block.cost.backward.matmul += 2 * (down + up);
+            block.cost.backward.elementwise +=
+                kernels_.elementwise(3 * kHalf * each.rows * each.inner, 1);
+        }
     }
 }
 
@@ -249,9 +226,16 @@ void LayerCosts::add_scores(Block& block) const {
                          mapping_.tp;
     PassCost& forward = block.cost.forward;
     PassCost& backward = block.cost.backward;
-    if (mapping_.attention == AttentionKernel::kFlash) {
-        forward.attention += kernels_.flash_attention(flops);
-        backward.attention += kernels_.flash_attention_backward(flops);
+    if (mapping_.attention != AttentionKernel::kUnfused) {
+        // Around a ring each kernel sees one rank's keys.
+        const bool ring = mapping_.cp_comm == ContextExchange::kRing;
+        const Kernels::Attention work{
+            .flops = flops,
+            .tokens = static_cast<double>(mapping_.sequence) / (ring ? mapping_.cp : 1),
+            .width = model_.query_width() / model_.heads,
+            .fp8 = mapping_.attention == AttentionKernel::kFlashFp8};
+        forward.attention += kernels_.flash_attention(work);
+        backward.attention += kernels_.flash_attention_backward(work);
         return;
     }
     const double sequence = mapping_.sequence;
@@ -273,6 +257,46 @@ void LayerCosts::add_scores(Block& block) const {
     backward.elementwise += kernels_.elementwise((3 + dropped) * square, model_.dropout ? 2 : 1);
     forward += scores;
     block.scores += scores;
+}
+
+/// Adds the exchanges of context parallelism. Around a ring, keys and values travel while scores
+/// with those of the step before are computed, and results of steps are merged; in the backward
+/// pass their gradients travel too. Gathered keys and values, or heads exchanged for tokens, wait.
+void LayerCosts::add_context_exchanges(Block& block, double queries, double keys) const {
+    PassCost& forward = block.cost.forward;
+    PassCost& backward = block.cost.backward;
+    const auto add = [this](PassCost& pass, Block::Order& order, Exchange kind, double bytes,
+                            double hidden = 0) {
+        add_exchange(pass, order.inner, Dimension::kContext, time(Peers::kContext, kind, bytes),
+                     hidden);
+    };
+    const double pair = 2 * kHalf * tokens_ * keys;
+    switch (mapping_.cp_comm) {
+        case ContextExchange::kRing: {
+            const double steps = mapping_.cp - 1;
+            const double merged = 3 * kHalf * tokens_ * steps;
+            forward.elementwise += kernels_.elementwise(merged * queries, steps);
+            backward.elementwise += kernels_.elementwise(merged * (queries + 2 * keys), steps);
+            const double behind = forward.attention;
+            const double behind_backward = backward.attention;
+            add(forward, block.forward, Exchange::kSend, pair * steps, behind);
+            add(backward, block.backward, Exchange::kSend, 2 * pair * steps, behind_backward);
+            return;
+        }
+        case ContextExchange::kGather:
+            add(forward, block.forward, Exchange::kAllGather, pair * mapping_.cp);
+            add(backward, block.backward, Exchange::kAllGather, pair * mapping_.cp);
+            add(backward, block.backward, Exchange::kReduceScatter, pair * mapping_.cp);
+            return;
+        case ContextExchange::kAllToAll:
+            break;
+    }
+    const double there = kHalf * tokens_ * (queries + 2 * keys);
+    const double back = kHalf * tokens_ * queries;
+    for (const double bytes : {there, back}) {
+        add(forward, block.forward, Exchange::kAllToAll, bytes);
+        add(backward, block.backward, Exchange::kAllToAll, bytes);
+    }
 }
 
 LayerCosts::Block LayerCosts::attention() const {
@@ -309,17 +333,9 @@ LayerCosts::Block LayerCosts::attention() const {
         block.cost.backward.elementwise += kernels_.elementwise(bytes, 1);
     }
     add_scores(block);
+    block.adapted = mapping_.lora != 0;
     if (mapping_.cp > 1) {
-        // Keys and values go around the ranks while scores with those of the step before are
-        // computed; in the backward pass their gradients go around too.
-        const double steps = mapping_.cp - 1;
-        const double bytes = 2 * kHalf * tokens_ * keys * steps;
-        const double forward = block.cost.forward.attention;
-        const double backward = block.cost.backward.attention;
-        add_exchange(block.cost.forward, block.forward.inner, Dimension::kContext,
-                     time(Peers::kContext, Exchange::kSend, bytes), forward);
-        add_exchange(block.cost.backward, block.backward.inner, Dimension::kContext,
-                     time(Peers::kContext, Exchange::kSend, 2 * bytes), backward);
+        add_context_exchanges(block, queries, keys);
     }
     finish(block);
     return block;
@@ -335,40 +351,35 @@ LayerCosts::Block LayerCosts::mlp() const {
     block.cost.forward.elementwise += kernels_.elementwise(unit * (into + width), 1);
     block.scores.elementwise += kernels_.elementwise(unit * (into + width), 1);
     block.cost.backward.elementwise += kernels_.elementwise(unit * (2 * into + width), 1);
+    block.adapted = mapping_.lora != 0 && mapping_.lora_targets == AdapterTargets::kAll;
     finish(block);
     return block;
-}
-
-/// Returns how often a token is sent on average: once to each rank that has experts of it, and
-/// once to each node of those if the model limits them.
-double LayerCosts::copies_of_token() const {
-    const double ranks = mapping_.ep;
-    const double reached = ranks * (1 - std::pow(1 - 1 / ranks, model_.top_k));
-    return model_.nodes_per_token != 0 ? std::min<double>(model_.nodes_per_token, reached)
-                                       : reached;
 }
 
 LayerCosts::Block LayerCosts::expert_mlp() const {
     Block block;
     const double hidden = model_.hidden;
-    const double width = model_.expert_ffn;
+    const double width = static_cast<double>(model_.expert_ffn) / mapping_.etp;
     const double gates = model_.gated ? 2 : 1;
     const double local = static_cast<double>(model_.experts) / mapping_.ep;
     const double divided = mapping_.sequence_parallel ? mapping_.tp : 1;
     const double routed = tokens_ / divided * model_.top_k;
-    const double shared = width / mapping_.tp * model_.shared_experts;
+    const double shared =
+        static_cast<double>(model_.expert_ffn) / mapping_.tp * model_.shared_experts;
+    // Ranks that divide an expert all have the tokens of each other.
+    const double rows = routed * mapping_.etp / local;
     block.entering.push_back({.rows = tokens_,
                               .columns = static_cast<double>(model_.experts),
                               .inner = hidden,
                               .half = true});
-    block.entering.push_back({routed / local, gates * width, hidden, local});
-    block.leaving.push_back({routed / local, hidden, width, local});
+    block.entering.push_back({rows, gates * width, hidden, local});
+    block.leaving.push_back({rows, hidden, width, local});
     if (model_.shared_experts != 0) {
         block.entering.push_back({tokens_, gates * shared, hidden});
         block.leaving.push_back({tokens_, hidden, shared});
     }
     block.tensor = model_.shared_experts != 0;
-    const double numbers_inside = routed * width + tokens_ * shared;
+    const double numbers_inside = rows * local * width + tokens_ * shared;
     // The activation function, and tokens that are sorted by expert and back: before they are sent
     // and, where several experts are local, behind that once more.
     const double passes = mapping_.ep > 1 && local > 1 ? 7 : 3;
@@ -379,8 +390,16 @@ LayerCosts::Block LayerCosts::expert_mlp() const {
     block.cost.backward.elementwise +=
         kernels_.elementwise(kHalf * numbers_inside * (2 * gates + 1) + sorted, 3);
     finish(block);
-    const double copies = copies_of_token();
-    const double numbers = tokens_ * copies * hidden / divided;
+    add_expert_exchanges(block, routed);
+    return block;
+}
+
+/// Adds the exchanges of tokens with the ranks of their experts, and with those that divide an
+/// expert.
+void LayerCosts::add_expert_exchanges(Block& block, double routed) const {
+    const double divided = mapping_.sequence_parallel ? mapping_.tp : 1;
+    const double numbers = tokens_ * copies_of_token() * model_.hidden / divided;
+    const double whole = routed * mapping_.etp * model_.hidden;
     const double sent = precision_of(mapping_.recipe) == Precision::kFp8 ? 1 : kHalf;
     const auto exchange = [&](PassCost& pass, Block::Order& order) {
         const double hides = mapping_.overlap_ep ? pass.compute() : 0;
@@ -390,27 +409,35 @@ LayerCosts::Block LayerCosts::expert_mlp() const {
         add_exchange(pass, exchanges, Dimension::kExpert, there, hides);
         add_exchange(pass, exchanges, Dimension::kExpert, back,
                      std::max(0.0, hides - there.cost.seconds));
+        if (mapping_.etp > 1) {
+            add_exchange(pass, order.inner, Dimension::kExpert,
+                         time(Peers::kExpertTensor, Exchange::kAllGather, whole * sent));
+            add_exchange(pass, order.inner, Dimension::kExpert,
+                         time(Peers::kExpertTensor, Exchange::kReduceScatter, whole * kHalf));
+        }
     };
     exchange(block.cost.forward, block.forward);
     exchange(block.cost.backward, block.backward);
-    return block;
 }
 
 /// Adds the exchanges of ZeRO 2 and 3 for a layer. ZeRO 3 (FSDP) gathers its parameters before each
 /// pass; both add up its gradients after the backward pass. With overlap, other layers compute
 /// meanwhile.
 void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts, LayerPasses* passes) const {
-    if (mapping_.zero < 2 || mapping_.replicas() == 1) {
+    if (mapping_.zero < 2 || mapping_.shards() == 1) {
         return;
     }
     const double shared = shared_layer_parameters(model_, mapping_, experts);
     const double own = experts ? expert_layer_parameters(model_, mapping_) : 0;
+    const bool frozen = mapping_.lora != 0;
+    const double adapters = adapter_parameters(model_, mapping_, experts);
     Exchanges forward;
     Exchanges backward;
-    const auto exchange = [&](Exchange kind, double bytes, Exchanges& order) {
+    const auto exchange = [&](Exchange kind, double bytes, double shared_numbers,
+                              double expert_numbers, Exchanges& order) {
         ExchangeCost sum;
-        for (const Timed& each : {time(Peers::kData, kind, bytes * shared),
-                                  time(Peers::kExpertData, kind, bytes * own)}) {
+        for (const Timed& each : {time(Peers::kData, kind, bytes * shared_numbers),
+                                  time(Peers::kExpertData, kind, bytes * expert_numbers)}) {
             sum += each.cost;
             if (each.cost.seconds > 0) {
                 order.push_back(each.exchange);
@@ -418,15 +445,27 @@ void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts, LayerPass
         }
         return sum;
     };
+    const auto gather = [&](Exchanges& order) {
+        return exchange(Exchange::kAllGather, mapping_.param_bytes, shared, own, order);
+    };
+    // What other layers hide takes multiprocessors from them.
+    const auto add = [this](PassCost& pass, const ExchangeCost& takes, double compute) {
+        const double hides = mapping_.overlap_dp ? compute : 0;
+        pass.add(Dimension::kData, takes, hides);
+        pass.exposed[index_of(Dimension::kData)] += copying_ * std::min(takes.seconds, hides);
+    };
     ExchangeCost back;
     if (mapping_.zero == 3) {
-        cost.forward.add(Dimension::kData, exchange(Exchange::kAllGather, kHalf, forward),
-                         mapping_.overlap_dp ? cost.forward.compute() : 0);
-        back = exchange(Exchange::kAllGather, kHalf, backward);
+        // Whole parameters are there for one pass, and are converted for each.
+        const double again = convert_share(mapping_) * kernels_.convert(shared + own);
+        cost.forward.elementwise += again;
+        cost.backward.elementwise += again;
+        add(cost.forward, gather(forward), cost.forward.compute());
+        back = gather(backward);
     }
-    back += exchange(Exchange::kReduceScatter, mapping_.grad_bytes, backward);
-    const double hides = cost.backward.compute() + cost.recompute.compute();
-    cost.backward.add(Dimension::kData, back, mapping_.overlap_dp ? hides : 0);
+    back += exchange(Exchange::kReduceScatter, mapping_.grad_bytes, frozen ? adapters : shared,
+                     frozen ? 0 : own, backward);
+    add(cost.backward, back, cost.backward.compute() + cost.recompute.compute());
     if (passes == nullptr) {
         return;
     }
@@ -440,21 +479,33 @@ void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts, LayerPass
     }
 }
 
-/// Adds what passes over a layer of experts wait for the host, which converts the numbers of each
-/// expert on its own: once for each of two products forward, and once more for each backward.
+/// Adds what passes over a layer of experts wait for the host, which launches the products and
+/// conversions of each expert on their own: two products and their conversions forward; backward
+/// twice as many products, and conversions of gradients.
 void LayerCosts::add_host(LayerCost& cost) const {
     if (mapping_.cuda_graphs) {
         return;
     }
     const double local = static_cast<double>(model_.experts) / mapping_.ep;
-    const double kernels = rates_.convert_kernels[static_cast<std::size_t>(mapping_.recipe)];
-    const double each = kernels * rates_.host_us * 1e-6;
+    const double conversions = rates_.convert_kernels[static_cast<std::size_t>(mapping_.recipe)];
+    const auto add = [&](PassCost& pass, double products) {
+        const double kernels = 2 * local * (conversions + products);
+        pass.host += std::max(0.0, kernels * rates_.host_us * 1e-6 - pass.seconds());
+    };
+    add(cost.forward, 1);
+    add(cost.backward, 2);
+}
+
+/// Adds what passes wait for activations that travel to the host, and back while the backward pass
+/// of the layer behind computes.
+void LayerCosts::add_offload(LayerCost& cost, bool experts) const {
+    const double seconds = kept_layer_bytes(model_, mapping_, experts) / host_rate_;
     for (PassCost* const pass : {&cost.forward, &cost.backward}) {
-        pass->host += std::max(0.0, 2 * local * each - pass->seconds());
+        pass->host += std::max(0.0, seconds - pass->seconds());
     }
 }
 
-LayerCost LayerCosts::layer(bool experts, LayerPasses* passes) const {
+LayerCost LayerCosts::layer(bool experts, const Keeping& keeping, LayerPasses* passes) const {
     const Block first = attention();
     const Block second = experts ? expert_mlp() : mlp();
     LayerCost cost = first.cost;
@@ -462,9 +513,12 @@ LayerCost LayerCosts::layer(bool experts, LayerPasses* passes) const {
     if (experts) {
         add_host(cost);
     }
-    if (mapping_.recompute == Recompute::kFull) {
+    if (keeping.offloaded) {
+        add_offload(cost, experts);
+    }
+    if (keeping.recompute == Recompute::kFull) {
         cost.recompute = cost.forward;
-    } else if (mapping_.recompute == Recompute::kSelective) {
+    } else if (keeping.recompute == Recompute::kSelective) {
         cost.recompute = first.scores;
         cost.recompute += second.scores;
     }
@@ -475,9 +529,9 @@ LayerCost LayerCosts::layer(bool experts, LayerPasses* passes) const {
         };
         passes->forward.blocks = {block(first.cost.forward, first.forward),
                                   block(second.cost.forward, second.forward)};
-        if (mapping_.recompute == Recompute::kFull) {
+        if (keeping.recompute == Recompute::kFull) {
             passes->backward.blocks = passes->forward.blocks;
-        } else if (mapping_.recompute == Recompute::kSelective) {
+        } else if (keeping.recompute == Recompute::kSelective) {
             passes->backward.blocks = {
                 {.compute_s = first.scores.compute() + second.scores.compute()}};
         }
@@ -515,7 +569,7 @@ LayerCost LayerCosts::logits(LayerPasses* passes) const {
     const double hidden = model_.hidden;
     const double words = static_cast<double>(model_.vocabulary) / mapping_.tp;
     cost.forward.matmul = kernels_.matmul_half(tokens_, words, hidden);
-    const double weights = kernels_.matmul_half(hidden, words, tokens_);
+    const double weights = mapping_.lora != 0 ? 0 : kernels_.matmul_half(hidden, words, tokens_);
     cost.backward.matmul = kernels_.matmul_half(tokens_, hidden, words) + weights;
     // The forward pass converts logits to 32 bits and finds their maximum and the sum of their
     // exponentials; the backward pass reads them and writes their gradients.
@@ -534,30 +588,6 @@ LayerCost LayerCosts::logits(LayerPasses* passes) const {
         passes->backward.blocks = {{cost.backward.compute(), std::move(backward.tensor)}};
     }
     return cost;
-}
-
-PassCost LayerCosts::send() const {
-    PassCost cost;
-    if (mapping_.pp == 1) {
-        return cost;
-    }
-    // Each rank of tensor parallelism sends its part; without sequence parallelism, the receivers
-    // then gather the whole (Megatron-LM's scatter/gather optimisation).
-    cost.add(Dimension::kPipeline,
-             communication_.cost(Exchange::kSend, hidden_bytes_ / mapping_.tp, groups_.pipeline));
-    if (!mapping_.sequence_parallel) {
-        cost.add(Dimension::kPipeline, tensor_exchange(Exchange::kAllGather).cost);
-    }
-    return cost;
-}
-
-double shared_layer_parameters(const Model& model, const Mapping& mapping, bool experts) {
-    const double mlp = experts ? shared_parameters(model) : mlp_parameters(model);
-    return (attention_parameters(model) + mlp) / mapping.tp;
-}
-
-double expert_layer_parameters(const Model& model, const Mapping& mapping) {
-    return static_cast<double>(model.experts) / mapping.ep * one_expert_parameters(model);
 }
 
 }  // namespace softib::plan

@@ -56,9 +56,9 @@ class LayerCosts {
     LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gpu,
                const Communication& communication);
 
-    /// Returns the cost of a layer, with or without experts. If `passes` is given, the order in
-    /// which the passes compute and exchange is written there.
-    LayerCost layer(bool experts, LayerPasses* passes = nullptr) const;
+    /// Returns the cost of a layer, with or without experts, whose activations are kept so. If
+    /// `passes` is given, the order in which the passes compute and exchange is written there.
+    LayerCost layer(bool experts, const Keeping& keeping, LayerPasses* passes = nullptr) const;
     LayerCost embedding(LayerPasses* passes = nullptr) const;
     LayerCost logits(LayerPasses* passes = nullptr) const;
     /// Returns the cost of sending activations to the next stage, or gradients to the one before.
@@ -74,6 +74,9 @@ class LayerCosts {
     void add_scores(Block& block) const;
     void finish(Block& block) const;
     void add_tensor_exchanges(Block& block) const;
+    void add_context_exchanges(Block& block, double queries, double keys) const;
+    void add_expert_exchanges(Block& block, double routed) const;
+    void add_adapters(Block& block) const;
     void add_sharded_parameters(LayerCost& cost, bool experts, LayerPasses* passes) const;
     /// An exchange that has been timed and is not yet in any PassCost.
     struct Timed {
@@ -84,10 +87,13 @@ class LayerCosts {
     Timed tensor_exchange(Exchange exchange) const;
     Timed expert_exchange(double bytes) const;
     void add_host(LayerCost& cost) const;
+    void add_offload(LayerCost& cost, bool experts) const;
 
     const Model& model_;
     const Mapping& mapping_;
     const Rates& rates_;
+    double host_rate_;  ///< Bytes per second between the GPU and its host.
+    double copying_;    ///< Part of the multiprocessors that copy while parameters travel.
     Kernels kernels_;
     const Communication& communication_;
     Groups groups_;
@@ -100,5 +106,13 @@ class LayerCosts {
 double shared_layer_parameters(const Model& model, const Mapping& mapping, bool experts);
 /// Returns the parameters of a layer's experts that a GPU holds.
 double expert_layer_parameters(const Model& model, const Mapping& mapping);
+/// Returns the parameters of a layer's adapters (LoRA) that a GPU holds.
+double adapter_parameters(const Model& model, const Mapping& mapping, bool experts);
+/// Returns the part of a conversion that parameters need: half if they are of 8 bits already, and
+/// products want them by rows and by columns.
+double convert_share(const Mapping& mapping);
+/// Returns the part of a GPU's multiprocessors that copy for NCCL while exchanges of replicas go
+/// on.
+double copying_share(const Mapping& mapping, const Gpu& gpu);
 
 }  // namespace softib::plan

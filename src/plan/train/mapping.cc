@@ -11,7 +11,9 @@ namespace softib::plan {
 namespace {
 
 constexpr std::array kRecomputeNames{"none", "selective", "full"};
-constexpr std::array kAttentionNames{"flash", "unfused"};
+constexpr std::array kAttentionNames{"flash", "unfused", "flash-fp8"};
+constexpr std::array kContextNames{"p2p", "all-gather", "a2a"};
+constexpr std::array kTargetNames{"all", "attention"};
 constexpr std::array kTensorOverlapNames{"none", "backward", "all"};
 
 template <typename Enum>
@@ -62,6 +64,7 @@ std::optional<std::string> fault_of_numbers(const Cluster& cluster, const Mappin
                   {mapping.interleave, "interleave"},
                   {mapping.cp, "cp"},
                   {mapping.ep, "ep"},
+                  {mapping.etp, "etp"},
                   {mapping.batch, "batch"},
                   {mapping.micro_batch, "micro-batch"},
                   {mapping.sequence, "sequence"}};
@@ -76,6 +79,19 @@ std::optional<std::string> fault_of_numbers(const Cluster& cluster, const Mappin
     }
     if (mapping.zero > 3) {
         return fmt::format("zero {} must be 0, 1, 2 or 3 (3 is FSDP)", mapping.zero);
+    }
+    if (mapping.attention == AttentionKernel::kFlashFp8 && cluster.gpu.rates.flash_fp8 <= 0) {
+        return fmt::format("attention flash-fp8 has no rate in {}; use flash, or add flash_fp8",
+                           cluster.gpu.rates.name);
+    }
+    if ((mapping.offload_layers != 0 || mapping.offload_optimizer) &&
+        cluster.gpu.host_bytes_per_s <= 0) {
+        return fmt::format("the rate of {} to its host is not known; leave out {}",
+                           cluster.gpu.name,
+                           mapping.offload_optimizer ? "offload-optimizer" : "offload-layers");
+    }
+    if (mapping.param_bytes != 1 && mapping.param_bytes != 2) {
+        return fmt::format("param-bytes {} must be 1 or 2", mapping.param_bytes);
     }
     if (mapping.grad_bytes != 2 && mapping.grad_bytes != 4) {
         return fmt::format("grad-bytes {} must be 2 or 4", mapping.grad_bytes);
@@ -122,6 +138,17 @@ std::string fault_of_stages(const Model& model, const Mapping& mapping) {
                        mapping.pp, mapping.interleave, model.layers, model.name, use, uneven);
 }
 
+/// Returns the error that context parallelism cannot divide the heads.
+std::optional<std::string> fault_of_heads(const Model& model, const Mapping& mapping) {
+    const std::uint32_t heads = model.heads / mapping.tp;
+    if (mapping.cp > 1 && mapping.cp_comm == ContextExchange::kAllToAll &&
+        heads % mapping.cp != 0) {
+        return must_divide("cp", mapping.cp, heads, "heads of a rank that a2a exchanges") +
+               ", or cp-comm p2p";
+    }
+    return std::nullopt;
+}
+
 std::optional<std::string> fault_of_model(const Model& model, const Mapping& mapping) {
     if (model.heads % mapping.tp != 0) {
         return must_divide("tp", mapping.tp, model.heads, "attention heads of " + model.name);
@@ -139,9 +166,57 @@ std::optional<std::string> fault_of_model(const Model& model, const Mapping& map
     if (model.experts != 0 && model.experts % mapping.ep != 0) {
         return must_divide("ep", mapping.ep, model.experts, "experts of " + model.name);
     }
+    if (mapping.etp > 1 && model.experts == 0) {
+        return fmt::format("etp {} needs experts, and {} has none; use 1", mapping.etp, model.name);
+    }
+    if (mapping.etp > 1 && model.expert_ffn % mapping.etp != 0) {
+        return must_divide("etp", mapping.etp, model.expert_ffn, "columns of an expert");
+    }
+    if (auto fault = fault_of_heads(model, mapping)) {
+        return fault;
+    }
+    if (mapping.lora != 0 && model.experts != 0 && mapping.lora_targets == AdapterTargets::kAll) {
+        return fmt::format(
+            "lora {}: experts have no adapters here; use lora-targets attention for {}",
+            mapping.lora, model.name);
+    }
     const std::uint32_t stages = mapping.virtual_stages();
     if (model.layers % stages != 0 && (!mapping.uneven || stages > model.layers + 2)) {
         return fault_of_stages(model, mapping);
+    }
+    return std::nullopt;
+}
+
+/// Returns the error that groups of HSDP do not divide the replicas.
+std::optional<std::string> fault_of_shards(const Mapping& mapping) {
+    if (mapping.hsdp == 0) {
+        return std::nullopt;
+    }
+    if (mapping.replicas() % mapping.hsdp != 0) {
+        return must_divide("hsdp", mapping.hsdp, mapping.replicas(),
+                           "ranks with the same parameters");
+    }
+    if (mapping.zero == 0) {
+        return fmt::format("hsdp {} divides nothing with zero 0; use zero 1, 2 or 3", mapping.hsdp);
+    }
+    if (mapping.expert_replicas() % mapping.instances() != 0) {
+        return fmt::format("hsdp {} makes {} replicas of {} ranks with the same experts; use {}",
+                           mapping.hsdp, mapping.instances(), mapping.expert_replicas(),
+                           mapping.replicas());
+    }
+    return std::nullopt;
+}
+
+/// Returns the error that counted layers are not recomputed, or cannot wait in the host's memory.
+std::optional<std::string> fault_of_keeping(const Mapping& mapping) {
+    if (mapping.recompute_layers != 0 && mapping.recompute != Recompute::kFull) {
+        return fmt::format("recompute-layers {} is for recompute full, and this is {}",
+                           mapping.recompute_layers, to_string(mapping.recompute));
+    }
+    if (mapping.offload_layers != 0 && mapping.pp > 1) {
+        return fmt::format(
+            "offload-layers {} needs pp 1: activations of several micro-batches wait in stages",
+            mapping.offload_layers);
     }
     return std::nullopt;
 }
@@ -157,6 +232,13 @@ std::optional<std::string> fault_of_batch(const Mapping& mapping) {
     if (mapping.stage_ranks() % mapping.ep != 0) {
         return must_divide("ep", mapping.ep, mapping.stage_ranks(), "ranks of tp x cp x dp");
     }
+    if (mapping.stage_ranks() / mapping.ep % mapping.etp != 0) {
+        return must_divide("etp", mapping.etp, mapping.stage_ranks() / mapping.ep,
+                           "ranks of tp x cp x dp for each of ep");
+    }
+    if (auto fault = fault_of_shards(mapping)) {
+        return fault;
+    }
     if (mapping.ep > 1 && mapping.tp > 1 && !mapping.sequence_parallel) {
         return fmt::format(
             "ep {} with tp {} needs sequence parallelism, which divides the tokens that are sent; "
@@ -169,6 +251,9 @@ std::optional<std::string> fault_of_batch(const Mapping& mapping) {
         return fmt::format("batch {} must be a multiple of dp {} x micro-batch {}; use {}{}",
                            mapping.batch, mapping.dp(), mapping.micro_batch,
                            below == 0 ? "" : fmt::format("{} or ", below), below + share);
+    }
+    if (auto fault = fault_of_keeping(mapping)) {
+        return fault;
     }
     if (mapping.interleave > 1 && mapping.pp == 1) {
         return fmt::format("interleave {} needs several stages; use interleave 1 or pp 2",
@@ -236,6 +321,28 @@ std::optional<TensorOverlap> parse_tensor_overlap(std::string_view text) {
     return parse_name<TensorOverlap>(kTensorOverlapNames, text);
 }
 
+const char* to_string(ContextExchange exchange) {
+    return kContextNames[static_cast<std::size_t>(exchange)];
+}
+
+std::optional<ContextExchange> parse_context_exchange(std::string_view text) {
+    return parse_name<ContextExchange>(kContextNames, text);
+}
+
+const char* to_string(AdapterTargets targets) {
+    return kTargetNames[static_cast<std::size_t>(targets)];
+}
+
+std::optional<AdapterTargets> parse_adapter_targets(std::string_view text) {
+    return parse_name<AdapterTargets>(kTargetNames, text);
+}
+
+Keeping keeping_of(const Mapping& mapping, std::uint32_t layer) {
+    const bool left = mapping.recompute_layers != 0 && layer >= mapping.recompute_layers;
+    return {.recompute = left ? Recompute::kNone : mapping.recompute,
+            .offloaded = layer < mapping.offload_layers};
+}
+
 std::string describe(const Mapping& mapping) {
     std::string text = fmt::format("tp {}, pp {}", mapping.tp, mapping.pp);
     if (mapping.interleave > 1) {
@@ -243,16 +350,26 @@ std::string describe(const Mapping& mapping) {
     }
     if (mapping.cp > 1) {
         text += fmt::format(", cp {}", mapping.cp);
+        text += mapping.cp_comm == ContextExchange::kRing
+                    ? ""
+                    : fmt::format(" by {}", to_string(mapping.cp_comm));
     }
-    if (mapping.ep > 1) {
-        text += fmt::format(", ep {}", mapping.ep);
-    }
+    const auto more = [&text](const char* name, std::uint32_t value, std::uint32_t usual) {
+        text += value == usual ? "" : fmt::format(", {} {}", name, value);
+    };
+    more("ep", mapping.ep, 1);
+    more("etp", mapping.etp, 1);
+    more("lora", mapping.lora, 0);
     if (mapping.pp_inside) {
         text += ", ranks tp-cp-pp-dp";
     }
-    return text + fmt::format(", dp {}, zero {}, micro-batch {} x {}, recompute {}", mapping.dp(),
-                              mapping.zero, mapping.micro_batch, mapping.micro_batches(),
-                              to_string(mapping.recompute));
+    text += fmt::format(", dp {}, zero {}", mapping.dp(), mapping.zero);
+    more("hsdp", mapping.hsdp, 0);
+    text += fmt::format(", micro-batch {} x {}, recompute {}", mapping.micro_batch,
+                        mapping.micro_batches(), to_string(mapping.recompute));
+    more("recompute-layers", mapping.recompute_layers, 0);
+    more("offload-layers", mapping.offload_layers, 0);
+    return text;
 }
 
 std::optional<std::string> find_fault(const Model& model, const Cluster& cluster,
@@ -294,16 +411,25 @@ Groups groups_of(const Mapping& mapping) {
             groups.data.push_back(first + rank);
         }
     }
+    const std::uint32_t shards = mapping.shards();
     std::vector<std::uint32_t> all;  // Ranks of the stage.
     for (const std::uint32_t first : groups.data) {
         for (const std::uint32_t rank : groups.tensor) {
             all.push_back(first + rank);
         }
     }
-    groups.expert.assign(all.begin(), all.begin() + mapping.ep);
-    for (std::size_t i = 0; i < all.size(); i += mapping.ep) {
+    const std::size_t experts = std::size_t{mapping.ep} * mapping.etp;
+    groups.expert_tensor.assign(all.begin(), all.begin() + mapping.etp);
+    for (std::size_t i = 0; i < experts; i += mapping.etp) {
+        groups.expert.push_back(all[i]);
+    }
+    for (std::size_t i = 0; groups.expert_data.size() < mapping.expert_shards(); i += experts) {
         groups.expert_data.push_back(all[i]);
     }
+    for (std::size_t i = 0; i < groups.data.size(); i += shards) {
+        groups.across.push_back(groups.data[i]);
+    }
+    groups.data.resize(shards);
     return groups;
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "plan/cluster/presets.h"
 #include "plan/train/communication.h"
+#include "plan/train/framework.h"
 #include "plan/train/memory.h"
 #include "plan/train/step.h"
 
@@ -43,9 +44,31 @@ double& field(Rates& rates) {
     return rates.*kField;
 }
 
+constexpr const char* kAmpere = "ampere";
+constexpr const char* kBlackwell = "blackwell";
+
+double& matmul_nvfp4(Rates& rates) {
+    return rates.matmul[static_cast<std::size_t>(Recipe::kNvfp4)];
+}
+
+bool is_fp4(const MeasuredStep& step, const StepCase&) {
+    return step.mapping.recipe == Recipe::kNvfp4;
+}
+
 template <const char* const& kGeneration>
-bool dense_on(const MeasuredStep&, const StepCase& made) {
-    return made.model.experts == 0 && made.cluster.gpu.rates.name == kGeneration;
+bool dense_on(const MeasuredStep& step, const StepCase& made) {
+    return made.model.experts == 0 && made.cluster.gpu.rates.name == kGeneration &&
+           !is_fp4(step, made);
+}
+
+bool is_short(const MeasuredStep&, const StepCase& made) {
+    return made.model.experts == 0 && made.seconds < 1;
+}
+
+bool on_many(const MeasuredStep&, const StepCase& made) {
+    constexpr std::uint32_t kMany = 64;
+    return made.model.experts == 0 && made.mapping.gpus >= kMany &&
+           made.cluster.gpu.rates.name != kAmpere;
 }
 
 bool of_experts(const MeasuredStep& step, const StepCase& made) {
@@ -56,11 +79,12 @@ bool of_converted_experts(const MeasuredStep& step, const StepCase& made) {
     return made.model.experts != 0 && converts(step.mapping.recipe) && !step.mapping.overlap_ep;
 }
 
-constexpr const char* kAmpere = "ampere";
-constexpr const char* kBlackwell = "blackwell";
 constexpr FittedConstant kConstants[] = {
     {"in_steps", kAmpere, field<&Rates::in_steps>, dense_on<kAmpere>},
     {"in_steps", kBlackwell, field<&Rates::in_steps>, dense_on<kBlackwell>},
+    {"matmul.nvfp4", kBlackwell, matmul_nvfp4, is_fp4},
+    {"step_ms", "", field<&Rates::step_ms>, is_short},
+    {"spread", "hopper and blackwell", field<&Rates::spread>, on_many},
     {"expert_exchange", "", field<&Rates::expert_exchange>, of_experts},
     {"host_us", "", field<&Rates::host_us>, of_converted_experts},
 };
@@ -73,7 +97,6 @@ class Fitting {
             steps_.push_back(&step);
             cases_.push_back(case_of(step));
         }
-        curves_.fill(std::vector<Curve>(steps_.size()));
         draw_curves();
     }
 
@@ -89,10 +112,20 @@ class Fitting {
         return all;
     }
 
-    std::vector<double> constants() const {
-        std::vector<double> values;
-        for (std::size_t c = 0; c < std::size(kConstants); ++c) {
-            values.push_back(fit(c, steps_.size()));
+    /// Fits one constant after the other until none changes.
+    std::vector<double> constants() {
+        std::vector<double> values(std::size(kConstants));
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t c = 0; c < std::size(kConstants); ++c) {
+                values[c] = fit(c, steps_.size());
+                constexpr double kSame = 0.002;
+                if (std::abs(values[c] / values_[c] - 1) > kSame) {
+                    changed = true;
+                    put(c, values[c]);
+                    draw_curves();
+                }
+            }
         }
         return values;
     }
@@ -109,7 +142,7 @@ class Fitting {
         StepCase made = cases_[left_out];
         for (std::size_t c = 0; c < std::size(kConstants); ++c) {
             const FittedConstant& constant = kConstants[c];
-            if (constant.generation.empty() || constant.generation == made.cluster.gpu.rates.name) {
+            if (constant.of_rates(made.cluster.gpu.rates)) {
                 constant.of(made.cluster.gpu.rates) = fit(c, left_out);
             }
         }
@@ -162,7 +195,19 @@ class Fitting {
         return curve[below] * (1 - part) + curve[below + 1] * part;
     }
 
+    /// Gives a constant another value in all cases.
+    void put(std::size_t constant, double value) {
+        const FittedConstant& of = kConstants[constant];
+        for (StepCase& made : cases_) {
+            Rates& rates = made.cluster.gpu.rates;
+            if (of.of_rates(rates)) {
+                of.of(rates) = value;
+            }
+        }
+    }
+
     void draw_curves() {
+        curves_.fill(std::vector<Curve>(steps_.size()));
         for (std::size_t c = 0; c < std::size(kConstants); ++c) {
             const FittedConstant& constant = kConstants[c];
             for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -194,8 +239,16 @@ StepCase case_of(const MeasuredStep& step) {
     const auto cluster = find_preset(step.cluster);
     SOFTIB_CHECK(model && cluster);  // measured_test.cc looks at every file.
     StepCase made{.model = *model, .cluster = *cluster, .mapping = step.mapping};
+    made.cluster.fabric.speed_factor *= step.link_speed;
+    if (step.roce) {
+        made.cluster.fabric.link_layer = LinkLayer::kRoce;
+        made.cluster.fabric.sharp = false;
+    }
+    if (!step.framework.empty()) {
+        apply_framework(**find_framework(step.framework), step.given, made.mapping);
+    }
     if (!step.recompute_given) {
-        made.mapping.recompute = least_recompute(made.model, made.cluster.gpu, made.mapping);
+        recompute_least(made.model, made.cluster.gpu, made.mapping);
     }
     made.seconds = seconds_of(step, made.model, made.mapping);
     return made;
@@ -230,6 +283,25 @@ std::span<const FittedConstant> fitted_constants() {
 
 std::vector<StepError> step_errors() {
     return Fitting().errors();
+}
+
+std::vector<StepRatio> step_ratios(const std::vector<StepError>& errors) {
+    std::vector<StepRatio> all;
+    for (const StepPair& pair : step_pairs()) {
+        StepRatio ratio{.pair = &pair, .measured = 1, .ours = 1};
+        const auto times = [&](std::string_view id, double power) {
+            const auto found = std::ranges::find_if(
+                errors, [id](const StepError& each) { return each.step->id == id; });
+            SOFTIB_CHECK(found != errors.end());  // measured_test.cc looks at every pair.
+            const double seconds = case_of(*found->step).seconds;
+            ratio.measured *= std::pow(seconds, power);
+            ratio.ours *= std::pow(seconds * (1 + found->in_sample), power);
+        };
+        times(pair.step, 1);
+        times(pair.over, -1);
+        all.push_back(ratio);
+    }
+    return all;
 }
 
 std::vector<ErrorsOfKind> by_kind(const std::vector<StepError>& errors) {

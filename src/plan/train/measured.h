@@ -33,6 +33,10 @@ struct MeasuredStep {
     std::string source = {};
     std::string model = {};
     std::string cluster = {};
+    std::string framework = {};  ///< Whose defaults hold for what `given` does not say.
+    std::vector<std::string_view> given = {};  ///< Keys that the file says.
+    bool roce = false;                         ///< Whether its nodes are joined by Ethernet.
+    double link_speed = 1;  ///< Rate of its links, as a part of that of `cluster`.
     Mapping mapping = {};
     bool recompute_given = false;  ///< Else the least that fits is taken.
     Measure measure = Measure::kSeconds;
@@ -68,10 +72,15 @@ std::string describe(const StepClass& of);
 /// A constant of rates/ that is fitted on steps.
 struct FittedConstant {
     std::string_view name;
-    std::string_view generation;  ///< Name of the rates; empty: of all.
+    std::string_view generation;  ///< Names of the rates; empty: of all.
     double& (*of)(Rates& rates);
     /// Whether a step is one of those on which the constant is fitted.
     bool (*uses)(const MeasuredStep& step, const StepCase& made);
+
+    /// Returns whether it is a constant of these rates.
+    bool of_rates(const Rates& rates) const {
+        return generation.empty() || generation.contains(rates.name);
+    }
 };
 std::span<const FittedConstant> fitted_constants();
 
@@ -84,6 +93,28 @@ struct StepError {
 };
 /// Times all steps, and fits the constants once for each, by rates and latencies alone.
 std::vector<StepError> step_errors();
+
+/// Two measured steps whose ratio says what a change costs.
+struct StepPair {
+    std::string_view what;
+    std::string_view step;  ///< Ids.
+    std::string_view over;
+};
+std::span<const StepPair> step_pairs();
+/// The time of a step over that of another.
+struct StepRatio {
+    const StepPair* pair = nullptr;
+    double measured = 0;
+    double ours = 0;
+
+    /// Returns whether ours is within three hundredths.
+    bool met() const { return ours - measured < kNear && measured - ours < kNear; }
+
+  private:
+    static constexpr double kNear = 0.03;
+};
+/// Returns the ratios of all pairs, with the constants of rates/.
+std::vector<StepRatio> step_ratios(const std::vector<StepError>& errors);
 
 /// What the errors of steps of a kind, each without itself, come to.
 struct ErrorsOfKind {

@@ -14,7 +14,6 @@ namespace softib::plan {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-constexpr double kWeightBytes = 2;
 constexpr double kStateBytes = 12;  ///< Adam's state: a parameter and two moments in 32 bits.
 /// Bytes of CUDA's and cuBLAS's contexts, NCCL's buffers, and gaps between blocks.
 constexpr double kReserved = 4 * kGiB;
@@ -45,6 +44,9 @@ KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
         kept.rest += 2 * 2 * keys + 2 * model.query_width() / tp;
     }
     kept.rest += 2 * model.value_width() / tp;
+    if (mapping.lora != 0) {  // Frozen matrices need no input for gradients of their weights.
+        kept.scores -= 2 * hidden / divided;
+    }
     if (mapping.attention == AttentionKernel::kUnfused) {
         kept.scores += (model.dropout ? 5.0 : 2.0) * model.heads * mapping.sequence / tp;
     }
@@ -52,12 +54,13 @@ KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
     const double element =
         bytes_of(precision_of(mapping.recipe));  // Bytes of a number that enters a matrix.
     if (!experts) {
-        kept.rest += 2 * gates * model.ffn / tp;
-        kept.scores += element * model.ffn / tp;
+        const bool all = mapping.lora == 0 || mapping.lora_targets == AdapterTargets::kAll;
+        kept.rest += (mapping.fp8_activations ? 1 : 2) * gates * model.ffn / tp;
+        kept.scores += all ? element * model.ffn / tp : 0;
         return kept;
     }
     const double passed = model.top_k + model.shared_experts;
-    kept.rest += passed * 2 * gates * model.expert_ffn / tp;
+    kept.rest += passed * (mapping.fp8_activations ? 1 : 2) * gates * model.expert_ffn / tp;
     kept.scores += passed * element * model.expert_ffn / tp;
     kept.rest += element * model.top_k * hidden / divided;  // Tokens, sorted by expert.
     return kept;
@@ -68,6 +71,12 @@ double gib(double bytes) {
 }
 
 }  // namespace
+
+double kept_layer_bytes(const Model& model, const Mapping& mapping, bool experts) {
+    const KeptBytes bytes = kept_bytes(model, mapping, experts);
+    return static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp *
+           (bytes.rest + bytes.scores);
+}
 
 std::vector<std::uint32_t> first_layers(const Model& model, const Mapping& mapping) {
     std::vector<std::uint32_t> first{0};
@@ -86,9 +95,11 @@ HeldParameters held_parameters(const Model& model, const Mapping& mapping,
     for (std::uint32_t layer = first[virtual_stage]; layer < first[virtual_stage + 1]; ++layer) {
         held.shared += model.has_experts(layer) ? routed : dense;
         held.experts += model.has_experts(layer) ? experts : 0;
+        held.adapters += adapter_parameters(model, mapping, model.has_experts(layer));
     }
     if (virtual_stage == 0) {
-        held.shared += embedding_parameters(model) / mapping.tp;
+        held.words = embedding_parameters(model) / mapping.tp;
+        held.shared += held.words;
     }
     if (virtual_stage + 1 == mapping.virtual_stages() &&
         (!model.tied_embeddings || mapping.pp > 1)) {
@@ -106,11 +117,12 @@ struct LayerUse {
     double gathered = 0;
 };
 
-LayerUse use_of_layer(const Model& model, const Mapping& mapping, bool experts) {
+LayerUse use_of_layer(const Model& model, const Mapping& mapping, bool experts,
+                      Recompute recompute) {
     const double tokens = static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp;
     const KeptBytes bytes = kept_bytes(model, mapping, experts);
-    const bool full = mapping.recompute == Recompute::kFull;
-    const bool scores = mapping.recompute == Recompute::kNone;
+    const bool full = recompute == Recompute::kFull;
+    const bool scores = recompute == Recompute::kNone;
     return {.kept = tokens * (full ? bytes.input : bytes.rest + (scores ? bytes.scores : 0)),
             .again = tokens * (full     ? bytes.rest + bytes.scores
                                : scores ? 0
@@ -126,8 +138,7 @@ class StageMemory {
         : model_(model),
           mapping_(mapping),
           first_(first_layers(model, mapping)),
-          dense_(use_of_layer(model, mapping, false)),
-          experts_(model.experts != 0 ? use_of_layer(model, mapping, true) : LayerUse{}) {}
+          uses_{uses_of(false), uses_of(model.experts != 0)} {}
 
     MemoryUse of(std::uint32_t stage) const {
         MemoryUse use{.stage = stage, .reserved = kReserved};
@@ -141,8 +152,12 @@ class StageMemory {
             held.experts += here.experts;
             double kept = 0;
             for (std::uint32_t layer = first_[at]; layer < first_[at + 1]; ++layer) {
-                const LayerUse& one = model_.has_experts(layer) ? experts_ : dense_;
-                kept += one.kept;
+                const Keeping keeping = keeping_of(mapping_, layer - first_[at]);
+                const LayerUse& one = uses_[model_.has_experts(layer) ? 1 : 0]
+                                           [static_cast<std::size_t>(keeping.recompute)];
+                // One layer leaves for the host's memory, and one arrives, at any time.
+                const std::uint32_t away = layer - first_[at];
+                kept += keeping.offloaded && away >= 2 ? 0 : one.kept;
                 // What is computed again exists for one layer at a time.
                 most.again = std::max(most.again, one.again);
                 most.gathered = std::max(most.gathered, one.gathered);
@@ -163,24 +178,43 @@ class StageMemory {
         }
         const auto divided = [&](std::uint32_t from, double bytes) {
             const bool divides = mapping_.zero >= from;
-            return bytes * (held.shared / (divides ? mapping_.replicas() : 1) +
-                            held.experts / (divides ? mapping_.expert_replicas() : 1));
+            return bytes *
+                   (held.trained_shared(mapping_) / (divides ? mapping_.shards() : 1) +
+                    held.trained_experts(mapping_) / (divides ? mapping_.expert_shards() : 1));
         };
-        use.optimizer = divided(1, kStateBytes);
+        use.optimizer = mapping_.offload_optimizer ? 0 : divided(1, kStateBytes);
         use.gradients = divided(2, mapping_.grad_bytes);
-        use.weights = divided(3, kWeightBytes);
+        use.weights = divided(3, weight_bytes());
+        if (mapping_.lora != 0) {
+            const bool divides = mapping_.zero == 3;
+            use.weights +=
+                weight_bytes() * (held.shared / (divides ? mapping_.shards() : 1) +
+                                  held.experts / (divides ? mapping_.expert_shards() : 1));
+        }
         if (mapping_.zero == 3) {  // All parameters of a layer and the next, and its gradients.
-            use.working += (2 * kWeightBytes + mapping_.grad_bytes) * most.gathered;
+            use.working += (2 * weight_bytes() + (mapping_.lora != 0 ? 0 : mapping_.grad_bytes)) *
+                           most.gathered;
         }
         return use;
     }
 
   private:
+    using Uses = std::array<LayerUse, 3>;  ///< By Recompute.
+
+    Uses uses_of(bool experts) const {
+        return {use_of_layer(model_, mapping_, experts, Recompute::kNone),
+                use_of_layer(model_, mapping_, experts, Recompute::kSelective),
+                use_of_layer(model_, mapping_, experts, Recompute::kFull)};
+    }
+    /// Returns the bytes of a parameter: frozen ones are held as products take them.
+    double weight_bytes() const {
+        return mapping_.lora != 0 && converts(mapping_.recipe) ? 1 : mapping_.param_bytes;
+    }
+
     const Model& model_;
     const Mapping& mapping_;
     std::vector<std::uint32_t> first_;
-    LayerUse dense_;
-    LayerUse experts_;
+    std::array<Uses, 2> uses_;  ///< Uses of dense layers, and of those with experts.
 };
 
 }  // namespace
@@ -198,15 +232,23 @@ MemoryUse memory_use(const Model& model, const Gpu& gpu, const Mapping& mapping)
     return most;
 }
 
-Recompute least_recompute(const Model& model, const Gpu& gpu, const Mapping& mapping) {
-    Mapping tried = mapping;
+void recompute_least(const Model& model, const Gpu& gpu, Mapping& mapping) {
+    mapping.recompute_layers = 0;
     for (const Recompute each : {Recompute::kNone, Recompute::kSelective}) {
-        tried.recompute = each;
-        if (memory_use(model, gpu, tried).fits()) {
-            return each;
+        mapping.recompute = each;
+        if (memory_use(model, gpu, mapping).fits()) {
+            return;
         }
     }
-    return Recompute::kFull;
+    mapping.recompute = Recompute::kFull;
+    const std::uint32_t stages = mapping.virtual_stages();
+    const std::uint32_t all = (model.layers + stages - 1) / stages;
+    std::uint32_t fits = all;
+    for (std::uint32_t low = 0; fits - low > 1;) {  // `low` layers are too few.
+        mapping.recompute_layers = low + (fits - low) / 2;
+        (memory_use(model, gpu, mapping).fits() ? fits : low) = mapping.recompute_layers;
+    }
+    mapping.recompute_layers = fits == all ? 0 : fits;
 }
 
 std::string does_not_fit(const Model& model, const Cluster& cluster, const Mapping& mapping,

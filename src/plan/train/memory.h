@@ -32,18 +32,31 @@ struct MemoryUse {
 /// Returns the memory use of the pipeline stage that needs most.
 MemoryUse memory_use(const Model& model, const Gpu& gpu, const Mapping& mapping);
 
+/// Gives a mapping the least recomputation with which it fits in memory: none, selective, or full
+/// in as few layers of each virtual stage as possible; in all if none fits.
+void recompute_least(const Model& model, const Gpu& gpu, Mapping& mapping);
+
 /// Returns an error such as "... needs 93.1 GiB of 79.6 GiB; try ...", with changes of the mapping
 /// that make it fit.
-/// Returns the least recomputation with which a mapping fits in memory; kFull if none does.
-Recompute least_recompute(const Model& model, const Gpu& gpu, const Mapping& mapping);
-
 std::string does_not_fit(const Model& model, const Cluster& cluster, const Mapping& mapping,
                          const MemoryUse& use);
 
+/// Returns the bytes that a micro-batch leaves in a layer for its backward pass if nothing is
+/// computed again.
+double kept_layer_bytes(const Model& model, const Mapping& mapping, bool experts);
+
 /// Numbers of parameters that a GPU of a virtual stage holds.
 struct HeldParameters {
-    double shared = 0;   ///< Parameters that all replicas have.
-    double experts = 0;  ///< Parameters of its experts.
+    double shared = 0;    ///< Parameters that all replicas have.
+    double experts = 0;   ///< Parameters of its experts.
+    double adapters = 0;  ///< With LoRA, those that are trained beside all others.
+    double words = 0;     ///< The part of `shared` that is the embedding of the first stage.
+
+    /// Returns those of `shared` and of `experts` that are trained.
+    double trained_shared(const Mapping& mapping) const {
+        return mapping.lora != 0 ? adapters : shared;
+    }
+    double trained_experts(const Mapping& mapping) const { return mapping.lora != 0 ? 0 : experts; }
 };
 /// Returns what a GPU of a virtual stage holds; `first` is from first_layers().
 HeldParameters held_parameters(const Model& model, const Mapping& mapping,

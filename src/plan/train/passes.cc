@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "plan/train/layer_cost.h"
@@ -55,21 +56,26 @@ void add(LayerPass& sum, const LayerPass& other) {
 }  // namespace
 
 const char* to_string(Peers peers) {
-    constexpr std::array kNames{"tensor", "context", "expert", "data", "expert data"};
+    constexpr std::array kNames{"tensor", "context",     "expert",
+                                "data",   "expert data", "expert tensor"};
     return kNames[static_cast<std::size_t>(peers)];
 }
 
 std::vector<StagePasses> passes_of(const Model& model, const Cluster& cluster,
                                    const Mapping& mapping, const Communication& communication) {
     const LayerCosts costs(model, mapping, cluster.gpu, communication);
-    LayerPasses dense;
-    LayerPasses experts;
+    std::map<std::pair<bool, Keeping>, LayerPasses> layers;
+    const auto layer_of = [&](std::uint32_t layer, std::uint32_t first_layer) -> LayerPasses& {
+        const bool experts = model.has_experts(layer);
+        const Keeping keeping = keeping_of(mapping, layer - first_layer);
+        const auto [found, added] = layers.try_emplace({experts, keeping});
+        if (added) {
+            costs.layer(experts, keeping, &found->second);
+        }
+        return found->second;
+    };
     LayerPasses embedding;
     LayerPasses logits;
-    costs.layer(false, &dense);
-    if (model.experts != 0) {
-        costs.layer(true, &experts);
-    }
     costs.embedding(&embedding);
     costs.logits(&logits);
     const auto first = first_layers(model, mapping);
@@ -80,14 +86,14 @@ std::vector<StagePasses> passes_of(const Model& model, const Cluster& cluster,
             stage.forward.push_back(embedding.forward);
         }
         for (std::uint32_t layer = first[i]; layer < first[i + 1]; ++layer) {
-            stage.forward.push_back((model.has_experts(layer) ? experts : dense).forward);
+            stage.forward.push_back(layer_of(layer, first[i]).forward);
         }
         if (i + 1 == stages.size()) {
             stage.forward.push_back(logits.forward);
             stage.backward.push_back(logits.backward);
         }
         for (std::uint32_t layer = first[i + 1]; layer-- > first[i];) {
-            stage.backward.push_back((model.has_experts(layer) ? experts : dense).backward);
+            stage.backward.push_back(layer_of(layer, first[i]).backward);
         }
         if (i == 0) {
             stage.backward.push_back(embedding.backward);

@@ -15,7 +15,7 @@
 namespace softib::plan {
 
 /// The ranks that take part in an exchange: a group of Groups.
-enum class Peers : std::uint8_t { kTensor, kContext, kExpert, kData, kExpertData };
+enum class Peers : std::uint8_t { kTensor, kContext, kExpert, kData, kExpertData, kExpertTensor };
 const char* to_string(Peers peers);
 
 struct PassExchange {

@@ -76,6 +76,7 @@ class Enumeration {
             if (space_.interleave == 0 || chunks == space_.interleave) {
                 mapping.interleave = chunks;
                 mapping.uneven = model_.layers % mapping.virtual_stages() != 0;
+                mapping.overlap_pp = space_.chunked_sends ? chunks > 1 : space_.base.overlap_pp;
                 with_states(mapping);
             }
         }

@@ -28,6 +28,7 @@ struct SearchSpace {
     std::uint32_t ep = 0;
     std::uint32_t micro_batch = 0;
     std::optional<std::uint32_t> zero = {};
+    bool chunked_sends = false;  ///< Whether only stages in chunks compute while they send.
     std::optional<Recompute> recompute = {};
 };
 

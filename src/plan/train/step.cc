@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace softib::plan {
 
 namespace {
-
-constexpr double kParameterBytes = 2;
 
 TimePs to_ps(double seconds) {
     return static_cast<TimePs>(std::llround(seconds * 1e12));
@@ -25,6 +25,8 @@ struct StageCost {
     HeldParameters held;
     ExchangeCost reduce;  ///< Adding up the gradients of all its layers.
     ExchangeCost gather;  ///< Gathering the parameters of all its layers.
+    /// The part of both that is the embedding's: the last gradients, the first parameters.
+    double words = 0;
 };
 
 /// Computes one step.
@@ -76,13 +78,16 @@ class StepBuilder {
             most = std::max(most, ahead + busy + behind);
             if (stage == 0) {  // Its gradients begin with the last backward pass, or behind it.
                 const std::uint32_t pieces = std::max(first.layers, 1U);
-                const TimePs takes = to_ps(stages_[0].reduce.seconds) / pieces * pieces;
+                const TimePs whole = to_ps(stages_[0].reduce.seconds);
+                const TimePs words = to_ps(stages_[0].words * stages_[0].reduce.seconds);
+                const TimePs takes = (whole - words) / pieces * pieces + words;
                 most = std::max(most, busy - (mapping_.overlap_dp ? first.backward : 0) + takes);
             }
             ahead += first.forward + first.send;
             behind += first.backward;
         }
-        return most + to_ps(share_embedding()) + to_ps(optimizer_seconds());
+        return most + to_ps(share_embedding()) + to_ps(optimizer_seconds()) +
+               to_ps(cluster_.gpu.rates.step_ms * 1e-3);
     }
 
   private:
@@ -91,14 +96,22 @@ class StepBuilder {
     /// Sets the costs of all stages, with the exchanges of gradients and parameters or without.
     void make_stages(bool exchanges) {
         const auto first = first_layers(model_, mapping_);
-        const LayerCost dense = costs_.layer(false);
-        const LayerCost experts = model_.experts != 0 ? costs_.layer(true) : LayerCost{};
+        std::map<std::pair<bool, Keeping>, LayerCost> known;
+        const auto cost_of = [&](std::uint32_t layer, std::uint32_t first_layer) {
+            const bool experts = model_.has_experts(layer);
+            const Keeping keeping = keeping_of(mapping_, layer - first_layer);
+            const auto [found, added] = known.try_emplace({experts, keeping});
+            if (added) {
+                found->second = costs_.layer(experts, keeping);
+            }
+            return found->second;
+        };
         const std::uint32_t count = mapping_.virtual_stages();
         for (std::uint32_t i = 0; i < count; ++i) {
             StageCost stage;
             stage.layers = first[i + 1] - first[i];
             for (std::uint32_t layer = first[i]; layer < first[i + 1]; ++layer) {
-                stage.cost += model_.has_experts(layer) ? experts : dense;
+                stage.cost += cost_of(layer, first[i]);
             }
             if (i == 0) {
                 stage.cost += costs_.embedding();
@@ -119,19 +132,26 @@ class StepBuilder {
         if (mapping_.replicas() == 1) {
             return;
         }
+        const double shared = stage.held.trained_shared(mapping_);
+        const double experts = stage.held.trained_experts(mapping_);
         const auto exchange = [&](Exchange kind, double bytes) {
-            ExchangeCost sum = communication_.cost(kind, bytes * stage.held.shared, groups_.data);
-            return sum +=
-                   communication_.cost(kind, bytes * stage.held.experts, groups_.expert_data);
+            ExchangeCost sum = communication_.cost(kind, bytes * shared, groups_.data);
+            return sum += communication_.cost(kind, bytes * experts, groups_.expert_data);
         };
         if (mapping_.zero == 0) {
             stage.reduce = exchange(Exchange::kAllReduce, mapping_.grad_bytes);
         } else if (mapping_.zero == 1) {
             stage.reduce = exchange(Exchange::kReduceScatter, mapping_.grad_bytes);
         }
-        if (mapping_.zero == 1 || mapping_.zero == 2) {
-            stage.gather = exchange(Exchange::kAllGather, kParameterBytes);
+        if (mapping_.instances() > 1) {  // Each has all gradients; their parts are added up.
+            const double part = shared / mapping_.shards() + experts / mapping_.expert_shards();
+            stage.reduce += communication_.cost(Exchange::kAllReduce, mapping_.grad_bytes * part,
+                                                groups_.across);
         }
+        if (mapping_.zero == 1 || mapping_.zero == 2) {
+            stage.gather = exchange(Exchange::kAllGather, mapping_.param_bytes);
+        }
+        stage.words = mapping_.lora != 0 ? 0 : stage.held.words / (shared + experts);
     }
 
     Pipeline make_pipeline() const {
@@ -140,6 +160,7 @@ class StepBuilder {
                           .micro_batches = mapping_.micro_batches(),
                           .overlap_sends = mapping_.overlap_pp};
         for (const StageCost& stage : stages_) {
+            // The first layer waits for the embedding too, which is not among its parts.
             const double per_layer = stage.gather.seconds / std::max(stage.layers, 1U);
             pipeline.work.push_back(
                 {.forward = to_ps(stage.cost.forward.seconds()),
@@ -182,18 +203,36 @@ class StepBuilder {
                 const std::uint32_t pieces = std::max(stages_[i].layers, 1U);
                 const TimePs pass = pipeline.work[i].backward;
                 const TimePs begun = step_.played.last_backward[i] - pass;
+                const TimePs words = to_ps(stages_[i].words * stages_[i].reduce.seconds);
                 TimePs started = kNever;
                 for (std::uint32_t piece = 0; piece < pieces; ++piece) {
                     const TimePs ready =
                         mapping_.overlap_dp ? begun + pass / pieces * (piece + 1) : 0;
                     started = std::min(started, std::max(free, ready));
-                    free = std::max(free, ready) + takes / pieces;
+                    free = std::max(free, ready) + (takes - words) / pieces;
                 }
+                free = std::max(free, mapping_.overlap_dp ? begun + pass : 0) + words;
                 step_.side.push_back({stage, SideWork::kGradients, started, free});
             }
             done = std::max(done, free);
         }
-        return done;
+        return done + copying(done - step_.played.end);
+    }
+
+    /// Returns the time that passes lose since multiprocessors copy what travels beside them;
+    /// `exposed` of it travels when no pass goes on.
+    TimePs copying(TimePs exposed) const {
+        double most = 0;
+        for (std::uint32_t stage = 0; stage < mapping_.pp && mapping_.overlap_dp; ++stage) {
+            double sum = 0;
+            for (std::uint32_t chunk = 0; chunk < mapping_.interleave; ++chunk) {
+                const StageCost& here = stages_[chunk * mapping_.pp + stage];
+                sum += here.reduce.seconds + here.gather.seconds;
+            }
+            most = std::max(most, sum);
+        }
+        return to_ps(copying_share(mapping_, cluster_.gpu) *
+                     std::max(0.0, most - from_ps(exposed)));
     }
 
     /// Adds what follows the gradients: those of the shared embedding, the optimizer, and
@@ -213,6 +252,7 @@ class StepBuilder {
         step_.parts.exposed[at(Dimension::kPipeline)] +=
             all_stages(SideWork::kEmbedding, share_embedding());
         step_.parts.optimizer = all_stages(SideWork::kOptimizer, optimizer_seconds());
+        step_.parts.host += all_stages(SideWork::kHost, cluster_.gpu.rates.step_ms * 1e-3);
         const TimePs updated = step_.end;
         all_stages(SideWork::kParameters, gather_after());
         return updated;
@@ -247,16 +287,28 @@ class StepBuilder {
         for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
             double own = 0;
             double all = 0;
+            double frozen = 0;
             for (std::uint32_t chunk = 0; chunk < mapping_.interleave; ++chunk) {
                 const HeldParameters& held = stages_[chunk * mapping_.pp + stage].held;
                 const bool divided = mapping_.zero != 0;
-                own += held.shared / (divided ? mapping_.replicas() : 1) +
-                       held.experts / (divided ? mapping_.expert_replicas() : 1);
-                all += held.shared + held.experts;
+                const double shared = held.trained_shared(mapping_);
+                const double experts = held.trained_experts(mapping_);
+                own += shared / (divided ? mapping_.shards() : 1) +
+                       experts / (divided ? mapping_.expert_shards() : 1);
+                all += shared + experts;
+                frozen += mapping_.lora != 0 ? held.shared + held.experts : 0;
             }
             const Kernels kernels(cluster_.gpu, mapping_.recipe);
-            most =
-                std::max(most, kernels.elementwise(own_bytes * own + mapping_.grad_bytes * all, 4));
+            const double zeroed = mapping_.grad_bytes * all;
+            // Parameters are converted once, for all products of the next step.
+            const double converted = mapping_.zero == 3 || frozen != 0
+                                         ? 0
+                                         : convert_share(mapping_) * kernels.convert(all);
+            const double moved = (mapping_.grad_bytes + mapping_.param_bytes) * own;
+            const double updated = mapping_.offload_optimizer
+                                       ? moved / cluster_.gpu.host_bytes_per_s
+                                       : kernels.elementwise(own_bytes * own, 4);
+            most = std::max(most, updated + kernels.elementwise(zeroed, 0) + converted);
         }
         return most;
     }
@@ -278,16 +330,32 @@ class StepBuilder {
     void count_flops() {
         const bool square = mapping_.attention == AttentionKernel::kUnfused;
         step_.tokens = static_cast<double>(mapping_.batch) * mapping_.sequence;
-        const double token = flops_per_token(model_, mapping_.sequence, square);
+        const double scores =
+            3 * model_.layers * score_flops_per_token(model_, mapping_.sequence, square);
+        const double whole = flops_per_token(model_, mapping_.sequence, square);
+        // Frozen matrices have no gradients of weights.
+        const double token = mapping_.lora != 0 ? scores + (whole - scores) * 2 / 3 : whole;
         const double logits = 6.0 * model_.vocabulary * model_.hidden;
         double again = 0;
         if (mapping_.recompute == Recompute::kFull) {
-            again = (token - logits) / 3;
+            again = (whole - logits) / 3 * recomputed_share();
         } else if (mapping_.recompute == Recompute::kSelective && square) {
             again = model_.layers * score_flops_per_token(model_, mapping_.sequence, square);
         }
         step_.model_flops = step_.tokens * token;
         step_.hardware_flops = step_.tokens * (token + again);
+    }
+
+    /// Returns the part of the layers that full recomputation takes.
+    double recomputed_share() const {
+        const auto first = first_layers(model_, mapping_);
+        double count = 0;
+        for (std::size_t i = 0; i + 1 < first.size(); ++i) {
+            const std::uint32_t layers = first[i + 1] - first[i];
+            count += mapping_.recompute_layers == 0 ? layers
+                                                    : std::min(layers, mapping_.recompute_layers);
+        }
+        return count / model_.layers;
     }
 
     void add_bytes(Dimension dimension, const ExchangeCost& cost, double factor) {
@@ -381,6 +449,8 @@ const char* to_string(SideWork work) {
             return "gradients";
         case SideWork::kEmbedding:
             return "shared embedding";
+        case SideWork::kHost:
+            return "host";
         case SideWork::kOptimizer:
             break;
     }

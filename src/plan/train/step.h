@@ -33,7 +33,7 @@ struct StepParts {
 };
 
 /// What a stage does beside its passes, or after them.
-enum class SideWork : std::uint8_t { kParameters, kGradients, kEmbedding, kOptimizer };
+enum class SideWork : std::uint8_t { kParameters, kGradients, kEmbedding, kOptimizer, kHost };
 const char* to_string(SideWork work);
 
 struct SideEvent {

@@ -35,9 +35,9 @@ std::string chrome_trace(const Step& step) {
         }
     }
     for (const SideEvent& event : step.side) {
-        const bool computes = event.work == SideWork::kOptimizer;
+        const bool computes = event.work == SideWork::kOptimizer || event.work == SideWork::kHost;
         writer.span(event.stage, computes ? kPasses : kData, to_string(event.work),
-                    computes ? "optimizer" : "data", event.start, event.end);
+                    computes ? to_string(event.work) : "data", event.start, event.end);
     }
     return writer.text();
 }

@@ -91,6 +91,10 @@ const std::vector<NumberKey>& number_keys() {
         {"fabric", "sharp", 0, 1, true, [](Cluster& c, double v) { c.fabric.sharp = v != 0; }},
         {"fabric", "mtu", 256, 4096, true,
          [](Cluster& c, double v) { c.fabric.mtu = static_cast<std::uint16_t>(v); }},
+        {"fabric", "planes", 1, 64, true,
+         [](Cluster& c, double v) { c = plan::with_planes(std::move(c), count_of(v)); }},
+        {"fabric", "failed_planes", 0, 63, true,
+         [](Cluster& c, double v) { c.fabric.failed_planes = count_of(v); }},
         {"fabric", "cable_m", 0, 1e5, false, [](Cluster& c, double v) { c.fabric.cable_m = v; }},
     };
     return keys;
@@ -254,11 +258,12 @@ class ClusterReader {
                           fmt::format("write '{}' above all sections, for '{}' here",
                                       key == "hosts" ? "nodes" : "nics_per_node", key.str()));
         }
-        std::vector<std::string_view> names{"adaptive",   "cable_m", "engine",
-                                            "link_layer", "mtu",     "sharp"};
+        std::vector<std::string_view> names{"adaptive",   "cable_m", "engine", "failed_planes",
+                                            "link_layer", "mtu",     "planes", "sharp"};
         for (const KeyRule& rule : shape_keys()) {
             const std::string_view name = rule.key.name;
-            if (name != "hosts" && !name.ends_with("_pattern") && name != "hcas") {
+            if (name != "hosts" && !name.ends_with("_pattern") && name != "hcas" &&
+                name != "planes") {
                 names.push_back(name);
             }
         }
@@ -285,11 +290,6 @@ class ClusterReader {
             fabric.sharp = fabric.sharp && text != "roce";
             return {};
         }
-        if (key == "generation" && (text == "GDR" || text == "gdr")) {
-            fabric.spec.generation = topo::Generation::kXdr;
-            fabric.speed_factor = 2;
-            return {};
-        }
         if (auto acts = check_fabric_key(key); !acts) {
             return acts;
         }
@@ -313,9 +313,6 @@ class ClusterReader {
         }
         fabric.spec = description.spec;
         fabric.engine = description.engine;
-        if (key == "generation") {
-            fabric.speed_factor = 1;
-        }
         return {};
     }
 
@@ -413,8 +410,15 @@ std::expected<Cluster, std::string> find_cluster(const std::string& name) {
     return text ? parse_cluster(*text, name) : std::unexpected(text.error());
 }
 
-std::expected<Cluster, std::string> find_cluster(const std::string& name, std::uint32_t nodes) {
+std::expected<Cluster, std::string> find_cluster(const std::string& name, std::uint32_t nodes,
+                                                 std::uint32_t planes) {
     auto cluster = find_cluster(name);
+    if (cluster && planes != 0) {
+        cluster = plan::with_planes(*std::move(cluster), planes);
+        if (const auto fault = plan::find_fault(*cluster)) {
+            return std::unexpected("--planes: " + *fault);
+        }
+    }
     if (!cluster || nodes == 0) {
         return cluster;
     }

@@ -33,9 +33,9 @@ std::expected<plan::Cluster, std::string> parse_cluster(std::string_view text,
 /// or the cluster that the name describes itself, if it is a text of several lines.
 std::expected<plan::Cluster, std::string> find_cluster(const std::string& name);
 /// Does the same, and takes the first `nodes` nodes of it; 0: all. A preset that is named without a
-/// size becomes as large as that.
-std::expected<plan::Cluster, std::string> find_cluster(const std::string& name,
-                                                       std::uint32_t nodes);
+/// size becomes as large as that. Each NIC is split over `planes` planes; 0: as the cluster says.
+std::expected<plan::Cluster, std::string> find_cluster(const std::string& name, std::uint32_t nodes,
+                                                       std::uint32_t planes = 0);
 
 /// Returns the cluster with another value of one key: "nodes", "fabric.generation", or
 /// "generation" alone. The error continues "KEY=VALUE: ".

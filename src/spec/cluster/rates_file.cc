@@ -34,10 +34,16 @@ constexpr RateKey kRateKeys[] = {
     {"start_us", &Rates::start_us, 0, 1e6},
     {"flash", &Rates::flash, 0.001, 1},
     {"flash_backward", &Rates::flash_backward, 0.001, 1},
+    {"flash_fp8", &Rates::flash_fp8, 0, 2},
+    {"flash_fp8_backward", &Rates::flash_fp8_backward, 0, 2},
+    {"flash_narrow", &Rates::flash_narrow, 0.001, 1},
+    {"flash_tokens", &Rates::flash_tokens, 0, 1e6},
     {"memory", &Rates::memory, 0.001, 1},
     {"in_steps", &Rates::in_steps, 0.001, 1},
     {"expert_exchange", &Rates::expert_exchange, 0.001, 1},
     {"host_us", &Rates::host_us, 0, 1e6},
+    {"step_ms", &Rates::step_ms, 0, 1e6},
+    {"spread", &Rates::spread, 0, 1},
 };
 
 using PerRecipe = std::array<double, plan::kRecipes.size()>;

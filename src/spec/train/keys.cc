@@ -84,7 +84,32 @@ Result set_recompute(TrainQuestion& question, const std::string& text) {
 
 Result set_attention(TrainQuestion& question, const std::string& text) {
     return put_name(question.wish.framework.attention, text, plan::parse_attention_kernel(text),
-                    "flash or unfused");
+                    "flash, unfused or flash-fp8");
+}
+
+Result set_framework(TrainQuestion& question, const std::string& text) {
+    const auto found = plan::find_framework(text);
+    return put_name(question.wish.preset, text, found ? std::optional(*found) : std::nullopt,
+                    "megatron-lm, megatron-bridge, nemo or fsdp2");
+}
+
+Result set_cp_comm(TrainQuestion& question, const std::string& text) {
+    return put_name(question.wish.framework.cp_comm, text, plan::parse_context_exchange(text),
+                    "p2p, all-gather or a2a");
+}
+
+Result set_lora_targets(TrainQuestion& question, const std::string& text) {
+    return put_name(question.wish.framework.lora_targets, text, plan::parse_adapter_targets(text),
+                    "all or attention");
+}
+
+template <auto kField>
+Result number(TrainQuestion& question, const std::string& text) {
+    return put_count(question.wish.framework.*kField, text, 1, kCountMost);
+}
+
+Result set_param_bytes(TrainQuestion& question, const std::string& text) {
+    return put_count(question.wish.framework.param_bytes, text, 1, 2);
 }
 
 Result set_tp_overlap(TrainQuestion& question, const std::string& text) {
@@ -182,6 +207,34 @@ bool may_divide(std::uint32_t degree, TrainAsk ask) {
     return degree > 1 || (degree == 0 && ask == TrainAsk::kSearch);
 }
 
+std::string_view needs_contexts(const TrainQuestion& question, TrainAsk ask) {
+    return may_divide(question.wish.cp, ask) ? "" : "no sequence is divided; say cp 2 or more";
+}
+
+std::string_view needs_full(const TrainQuestion& question, TrainAsk) {
+    return question.wish.recompute == plan::Recompute::kFull
+               ? ""
+               : "layers are counted for full recomputation; say recompute full";
+}
+
+std::string_view needs_lora(const TrainQuestion& question, TrainAsk) {
+    return question.wish.framework.lora != 0 ? "" : "there are no adapters; say lora 16";
+}
+
+/// Returns that something is so without a switch, unless a framework leaves it out.
+template <auto kField>
+std::string_view needs_framework_without(const TrainQuestion& question, TrainAsk) {
+    const plan::Framework* const preset = question.wish.preset;
+    return preset != nullptr && !(preset->*kField) ? ""
+                                                   : "it is so unless a framework leaves it out";
+}
+
+std::string_view needs_chunked_sends(const TrainQuestion& question, TrainAsk) {
+    return question.wish.preset != nullptr && question.wish.preset->chunked_sends
+               ? ""
+               : "it is so unless a framework leaves it out";
+}
+
 std::string_view needs_tensors(const TrainQuestion& question, TrainAsk ask) {
     return may_divide(question.wish.tp, ask) ? "" : "no tensor is divided; say tp 2 or more";
 }
@@ -209,14 +262,6 @@ std::string_view needs_export(const TrainQuestion& question, TrainAsk) {
     return question.exports.empty() ? "nothing is exported; say what by export" : "";
 }
 
-std::string_view needs_conversion(const TrainQuestion& question, TrainAsk) {
-    return plan::converts(question.wish.framework.recipe)
-               ? ""
-               : "without conversions of experts' numbers GPUs do not wait for hosts; say "
-                 "precision "
-                 "fp8 or another";
-}
-
 constexpr std::string_view kMap = "Mapping";
 constexpr std::string_view kBatch = "Batch";
 constexpr std::string_view kWork = "Framework";
@@ -237,10 +282,19 @@ constexpr TrainKey kKeys[] = {
     {"interleave", "N", kMap, "chunks of a stage (default: as --tp)", degree<&Wish::interleave>},
     {"cp", "N", kMap, "context parallelism (default: as --tp)", degree<&Wish::cp>},
     {"ep", "N", kMap, "expert parallelism (default: as --tp)", degree<&Wish::ep>},
+    {.name = "cp_comm",
+     .operand = "p2p|all-gather|a2a",
+     .group = kMap,
+     .help = "how keys and values of other ranks are reached (default: p2p, around a ring)",
+     .set = set_cp_comm,
+     .idle = needs_contexts},
+    {"etp", "N", kMap, "ranks that divide each expert (default: 1)", number<&Mapping::etp>},
     {"zero", "0..3", kMap,
      "what replicas divide: 0 nothing, 1 optimizer, 2 gradients too, 3 all (FSDP) (default: 1; "
      "search tries all)",
      set_zero},
+    {"hsdp", "N", kMap, "ranks that divide it; groups of them are replicas (default: all)",
+     number<&Mapping::hsdp>},
     {.name = "uneven",
      .operand = "",
      .group = kMap,
@@ -254,10 +308,33 @@ constexpr TrainKey kKeys[] = {
     {"micro_batch", "N", kBatch, "sequences of one (default: as --tp)", degree<&Wish::micro_batch>},
     {"sequence", "N", kBatch, "tokens of a sequence (default: the model's)",
      degree<&Wish::sequence>},
+    {"framework", "megatron-lm|megatron-bridge|nemo|fsdp2", kWork,
+     "whose defaults hold for what is not said (default: the planner's)", set_framework},
     {"recompute", "none|selective|full", kWork,
      "activations that are computed again (default: the least that fits; search tries all)",
      set_recompute},
-    {"attention", "flash|unfused", kWork, "fused or not (default: flash)", set_attention},
+    {.name = "recompute_layers",
+     .operand = "N",
+     .group = kWork,
+     .help = "layers of each stage or chunk that full recomputation takes (default: all)",
+     .set = number<&Mapping::recompute_layers>,
+     .idle = needs_full},
+    {"offload_layers", "N", kWork, "layers whose activations wait in the host's memory",
+     number<&Mapping::offload_layers>},
+    {"offload_optimizer", "", kWork, "the host has the optimizer's state and updates it",
+     framework<&Mapping::offload_optimizer, true>},
+    {"fp8_activations", "", kWork, "inputs of activation functions are kept in 8 bits",
+     framework<&Mapping::fp8_activations, true>},
+    {"lora", "RANK", kWork, "only adapters of this rank are trained (LoRA)",
+     number<&Mapping::lora>},
+    {.name = "lora_targets",
+     .operand = "all|attention",
+     .group = kWork,
+     .help = "matrices that have adapters (default: all)",
+     .set = set_lora_targets,
+     .idle = needs_lora},
+    {"attention", "flash|unfused|flash-fp8", kWork, "fused or not, or in FP8 (default: flash)",
+     set_attention},
     {"precision", "bf16|fp16|fp8|fp8-block|mxfp8|nvfp4", kWork,
      "of matrix products, and how their numbers are scaled (default: bf16)", set_precision},
     {.name = "tp_overlap",
@@ -267,6 +344,26 @@ constexpr TrainKey kKeys[] = {
      .set = set_tp_overlap,
      .idle = needs_tensors},
     {"grad_bytes", "2|4", kWork, "of a gradient (default: 4)", set_grad_bytes},
+    {"param_bytes", "1|2", kWork, "of a parameter as it is held and gathered (default: 2)",
+     set_param_bytes},
+    {.name = "sequence_parallel",
+     .operand = "",
+     .group = kWork,
+     .help = "divide what lies between matrices too, where the framework does not",
+     .set = framework<&Mapping::sequence_parallel, true>,
+     .idle = needs_framework_without<&plan::Framework::sequence_parallel>},
+    {.name = "overlap_dp",
+     .operand = "",
+     .group = kWork,
+     .help = "send gradients and parameters while layers compute, where the framework does not",
+     .set = framework<&Mapping::overlap_dp, true>,
+     .idle = needs_framework_without<&plan::Framework::overlap_dp>},
+    {.name = "overlap_pp",
+     .operand = "",
+     .group = kWork,
+     .help = "stages compute while they send, where the framework waits",
+     .set = framework<&Mapping::overlap_pp, true>,
+     .idle = needs_chunked_sends},
     {.name = "no_sequence_parallel",
      .operand = "",
      .group = kWork,
@@ -291,8 +388,7 @@ constexpr TrainKey kKeys[] = {
      .operand = "",
      .group = kWork,
      .help = "hosts launch passes as a whole, and no GPU waits for them",
-     .set = framework<&Mapping::cuda_graphs, true>,
-     .idle = needs_conversion},
+     .set = framework<&Mapping::cuda_graphs, true>},
     {"rates", "FILE", kWork, "what kernels reach on the GPUs, as share/softib/rates/hopper.toml",
      text<&Question::rates>},
     {"comm_sms", "N", kWork, "multiprocessors of a GPU that only communicate (default: 0)",
@@ -300,6 +396,13 @@ constexpr TrainKey kKeys[] = {
     {"network", "analytic|flow|packet", kNet,
      "how exchanges are timed: by rates alone, or on a model of the fabric (default: flow)",
      set_network},
+    {.name = "planes",
+     .operand = "N",
+     .group = kNet,
+     .help = "split each NIC over this many planes of their own switches (default: as the cluster "
+             "says)",
+     .set = count<&Question::planes, 1, 64>,
+     .idle = needs_fabric},
     {.name = "rank_order",
      .operand = "tp-cp-dp-pp|tp-cp-pp-dp",
      .group = kNet,

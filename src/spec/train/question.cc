@@ -97,6 +97,11 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
         {"zero", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
         {"no_overlap_dp", one_replica,
          fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"overlap_dp", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"hsdp", train && job.mapping.instances() == 1,
+         fmt::format("all {} ranks with the same parameters are one group",
+                     job.mapping.replicas())},
+        {"etp", job.model.experts == 0, job.model.name + " has no experts"},
         {"uneven", train && job.model.layers % stages == 0,
          fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
         {"collnet", job.cluster.domain_gpus() > kCollnetGpusMost,
@@ -124,6 +129,7 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
 
 Result set_train_key(TrainQuestion& question, const TrainKey& key, const std::string& value) {
     question.given.push_back(key.name);
+    question.wish.given.push_back(key.name);
     return key.set(question, value);
 }
 
@@ -210,7 +216,7 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
     if (const auto model = named_model(question.model); !model) {
         return std::unexpected(model.error());
     }
-    auto cluster = find_cluster(question.cluster);
+    auto cluster = find_cluster(question.cluster, 0, question.planes);
     return cluster ? job_of(question, ask, *std::move(cluster)) : std::unexpected(cluster.error());
 }
 
@@ -239,9 +245,10 @@ std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, Trai
                         cluster.name));
     }
     cluster.fabric.collnet = question.collnet;
+    const plan::JobWish wish = plan::with_defaults(question.wish);
     plan::Job job = ask == TrainAsk::kTrain
-                        ? plan::job_to_time(*std::move(model), std::move(cluster), question.wish)
-                        : plan::job_to_search(*std::move(model), std::move(cluster), question.wish);
+                        ? plan::job_to_time(*std::move(model), std::move(cluster), wish)
+                        : plan::job_to_search(*std::move(model), std::move(cluster), wish);
     if (const auto idle = find_idle_key(question, job, ask)) {
         return std::unexpected(*idle);
     }

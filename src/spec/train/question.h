@@ -35,6 +35,7 @@ struct TrainQuestion {
     std::string rates =
         {};  ///< A file with rates of kernels; empty: those of the GPU's generation.
     std::string network = "flow";  ///< "analytic", "flow" or "packet".
+    std::uint32_t planes = 0;      ///< Planes that share each NIC; 0: as the cluster says.
     bool placed_randomly = false;
     std::uint64_t seed = 1;
     bool rails_crossed = false;

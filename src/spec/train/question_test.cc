@@ -32,6 +32,26 @@ TEST(TrainQuestion, KeysAreThoseOfFlags) {
     EXPECT_EQ(job_of(*question, TrainAsk::kTrain)->mapping.tp, 8U);
 }
 
+TEST(TrainQuestion, AFrameworkGivesWhatIsNotSaidInAnyOrder) {
+    for (const char* const text : {"framework = \"fsdp2\"\ngrad_bytes = 4\ngpus = 64\n",
+                                   "grad_bytes = 4\ngpus = 64\nframework = \"fsdp2\"\n"}) {
+        const auto question = read(text);
+        ASSERT_TRUE(question.has_value()) << question.error();
+        const plan::Mapping mapping = job_of(*question, TrainAsk::kSearch)->mapping;
+        EXPECT_EQ(mapping.zero, 3U);
+        EXPECT_EQ(mapping.grad_bytes, 4U);
+        EXPECT_EQ(mapping.tp_overlap, plan::TensorOverlap::kNone);
+    }
+    EXPECT_TRUE(
+        read("framework = \"torch\"\n")
+            .error()
+            .contains(
+                "'framework' must be megatron-lm, megatron-bridge, nemo or fsdp2, not 'torch'"));
+    // What a framework leaves out can be asked for; what is so anyway cannot.
+    EXPECT_TRUE(read("framework = \"megatron-lm\"\noverlap_dp = true\n").has_value());
+    EXPECT_TRUE(read("overlap_dp = true\n").error().contains("changes nothing here"));
+}
+
 TEST(TrainQuestion, ErrorsNameTheKeyAndItsPlace) {
     EXPECT_EQ(read("tpp = 8\n").error(), "question:3:1: unknown key 'tpp'; did you mean 'tp'?");
     EXPECT_EQ(read("tp = 0\n").error(),

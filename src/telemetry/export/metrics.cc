@@ -9,6 +9,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/topo/link_speed.h"
+
 namespace softib::telemetry {
 
 namespace {
@@ -94,18 +96,9 @@ const counters::PortCounter<std::uint64_t>& row_of(std::string_view counter) {
 /// Returns the signalling rate of a lane as ibqueryerrors prints it, because the exporter whose
 /// names the text by cable has takes it from there.
 double lane_gbps(const Port& port) {
-    constexpr std::array<std::pair<std::string_view, double>, 9> kLanes{{{"SDR", 2.5},
-                                                                         {"DDR", 5},
-                                                                         {"QDR", 10},
-                                                                         {"FDR10", 10.3125},
-                                                                         {"FDR", 14.0625},
-                                                                         {"EDR", 25.78125},
-                                                                         {"HDR", 53.125},
-                                                                         {"NDR", 106.25},
-                                                                         {"XDR", 212.5}}};
-    for (const auto& [name, gbps] : kLanes) {
-        if (name == port.speed) {
-            return gbps;
+    for (const topo::GenerationRow& row : topo::kGenerationRows) {
+        if (row.name == port.speed) {
+            return static_cast<double>(row.signalling_kbps) / 1e6;
         }
     }
     return port.active_mbps / 1000.0 / std::max<std::uint32_t>(1, port.lanes);

@@ -17,25 +17,6 @@ using sm::Purpose;
 using wire::PortInfo;
 using wire::SmAttribute;
 
-/// Returns the fastest generation among the bits of the three speed fields of PortInfo.
-topo::Generation fastest(std::uint8_t speed, std::uint8_t ext, std::uint8_t ext2) {
-    using enum topo::Generation;
-    namespace link = wire::link_speed;
-    namespace extended = wire::link_speed_ext;
-    if ((ext2 & 1) != 0) {
-        return kXdr;
-    }
-    for (const auto& [bit, generation] : {std::pair{extended::kNdr, kNdr},
-                                          {extended::kHdr, kHdr},
-                                          {extended::kEdr, kEdr},
-                                          {extended::kFdr, kFdr}}) {
-        if ((ext & bit) != 0) {
-            return generation;
-        }
-    }
-    return (speed & link::kQdr) != 0 ? kQdr : (speed & link::kDdr) != 0 ? kDdr : kSdr;
-}
-
 topo::Width widest(std::uint8_t bits) {
     for (const topo::Width width :
          {topo::Width::k12x, topo::Width::k8x, topo::Width::k4x, topo::Width::k2x}) {
@@ -48,12 +29,13 @@ topo::Width widest(std::uint8_t bits) {
 
 void set_speed(const PortInfo& info, Port& port) {
     const topo::Width width = widest(info.link_width_active);
-    const topo::LinkSpeed active = topo::link_speed(
-        fastest(info.link_speed_active, info.link_speed_ext_active, info.link_speed_ext_active2),
-        width);
+    const topo::LinkSpeed active =
+        topo::link_speed(topo::fastest_of(info.link_speed_active, info.link_speed_ext_active,
+                                          info.link_speed_ext_active2),
+                         width);
     const topo::LinkSpeed best =
-        topo::link_speed(fastest(info.link_speed_supported, info.link_speed_ext_supported,
-                                 info.link_speed_ext_supported2),
+        topo::link_speed(topo::fastest_of(info.link_speed_supported, info.link_speed_ext_supported,
+                                          info.link_speed_ext_supported2),
                          widest(info.link_width_supported));
     port.lanes = static_cast<std::uint8_t>(topo::lanes(width));
     port.active_mbps = active.mbps;

@@ -46,10 +46,17 @@ std::string cluster_text(const plan::Cluster& cluster) {
                         cluster.gpu.memory_bytes_per_s / 1e9);
     text += fmt::format("NVLink     {} GPUs a domain, {:.0f} GB/s each{}\n", nvlink.domain_gpus,
                         nvlink.bytes_per_s / 1e9, nvlink.nvls ? ", NVLS" : "");
-    text += fmt::format("NIC        {:.1f} GB/s of data over {} {}{}\n",
-                        cluster.nic_bytes_per_s() / 1e9, plan::to_string(cluster.fabric.link_layer),
-                        topo::link_speed(cluster.fabric.spec.generation).name,
-                        cluster.fabric.sharp ? ", SHARP" : "");
+    const plan::ClusterFabric& fabric = cluster.fabric;
+    text +=
+        fmt::format("NIC        {:.1f} GB/s of data over {} {}{}\n",
+                    cluster.nic_bytes_per_s() / 1e9, plan::to_string(fabric.link_layer),
+                    topo::link_speed(fabric.spec.generation).name, fabric.sharp ? ", SHARP" : "");
+    if (fabric.planes > 1) {
+        text += fmt::format(
+            "planes     {} of {:g} Gb/s for each NIC{}; one of them, at the rate of all:\n",
+            fabric.planes, 1.0 * topo::link_speed(fabric.spec.generation).gbps / fabric.planes,
+            fabric.failed_planes == 0 ? "" : fmt::format(", {} failed", fabric.failed_planes));
+    }
     for (const std::string& note : plan::notes_of(cluster)) {
         text += note + "\n";
     }

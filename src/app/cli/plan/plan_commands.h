@@ -43,6 +43,13 @@ struct PlanCompareOptions {
 };
 int cmd_plan_compare(const PlanCompareOptions& options);
 
+struct PlanExpectOptions {
+    answer::ExpectQuestion question;
+    bool json = false;
+};
+/// Returns 1 if a row is off, 2 if the question or a log is wrong.
+int cmd_plan_expect(const PlanExpectOptions& options);
+
 struct PlanValidateOptions {
     bool markdown = false;
     bool errors = false;
@@ -68,6 +75,7 @@ struct PlanOptions {
     PlanClusterOptions show;
     PlanCollectiveOptions collective;
     PlanCompareOptions compare;
+    PlanExpectOptions expect;
     PlanValidateOptions validate;
     PlanCalibrateOptions calibrate;
 };

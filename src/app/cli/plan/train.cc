@@ -29,6 +29,14 @@ namespace {
 int export_step(const spec::TrainQuestion& question, const std::vector<trace::Export>& exports,
                 const answer::TimedStep& timed) {
     const answer::StepReport& report = timed.report;
+    const plan::Mapping& mapping = report.mapping;
+    const char* const unknown = mapping.etp > 1                                   ? "--etp"
+                                : mapping.instances() > 1                         ? "--hsdp"
+                                : mapping.cp_comm != plan::ContextExchange::kRing ? "--cp-comm"
+                                                                                  : nullptr;
+    if (unknown != nullptr) {
+        return fail(fmt::format("--export has no messages of {}: leave one of them out", unknown));
+    }
     const auto job =
         plan::trace::job_of_step(report.model, report.cluster, report.mapping, report.step,
                                  *timed.network, {.layers_together = question.export_layers});

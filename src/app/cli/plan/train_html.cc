@@ -38,7 +38,9 @@ std::vector<std::vector<Doing>> pieces_of(const plan::Step& step) {
     };
     for (const plan::SideEvent& event : step.side) {  // Drawn first, so that computation covers it.
         fill(event.stage, static_cast<double>(event.start), static_cast<double>(event.end),
-             event.work == plan::SideWork::kOptimizer ? Doing::kOptimizer : Doing::kExchange);
+             event.work == plan::SideWork::kHost        ? Doing::kNothing
+             : event.work == plan::SideWork::kOptimizer ? Doing::kOptimizer
+                                                        : Doing::kExchange);
     }
     for (const plan::PassEvent& event : step.played.events) {
         fill(event.stage, static_cast<double>(event.start), static_cast<double>(event.end),
@@ -109,6 +111,7 @@ std::string to_html(const Report& report) {
     }
     body +=
         "<h2>Memory of a GPU</h2>\n" + page_table({"part", "GiB"}, memory_rows(report.step.memory));
+    body += "<h2>Choices</h2>\n" + page_table({"choice", "value", "by"}, choice_rows(report));
     for (const std::string& note : report.notes) {
         body += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
     }

@@ -22,6 +22,8 @@ Rows part_rows(const plan::Step& step);
 /// computation, bytes on NVLink, bytes on the fabric.
 Rows byte_rows(const Report& report);
 /// Returns the parts of a GPU's memory use: name, GiB.
+/// Returns how the job computes: what, its value, and who says so.
+Rows choice_rows(const Report& report);
 Rows memory_rows(const plan::MemoryUse& memory);
 /// Returns one line with the time of a step, MFU and tokens a second, and a second line with the
 /// days of training if the user has said on how many tokens.

@@ -138,6 +138,16 @@ Rows memory_rows(const plan::MemoryUse& memory) {
                                 memory.capacity / kGiB, memory.stage)}};
 }
 
+Rows choice_rows(const Report& report) {
+    Rows rows;
+    for (const plan::Choice& each : report.choices) {
+        const bool framework = each.by == "framework" && report.framework != nullptr;
+        rows.push_back(
+            {each.what, each.value, std::string(framework ? report.framework->name : each.by)});
+    }
+    return rows;
+}
+
 std::string to_text(const Report& report) {
     std::string text = fmt::format(
         "{} ({} parameters) on {} {} of {}\n{}, batch {} of {} tokens\n\n",
@@ -152,6 +162,7 @@ std::string to_text(const Report& report) {
                 "bytes are what a GPU sends in a step\n";
     }
     return text + "\n" + table_text({"MEMORY OF A GPU", "GIB"}, memory_rows(report.step.memory)) +
+           "\n" + table_text({"CHOICE", "VALUE", "BY"}, choice_rows(report)) +
            notes_text(report.notes);
 }
 

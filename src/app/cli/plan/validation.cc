@@ -45,7 +45,14 @@ std::string errors_toml(const std::vector<plan::StepError>& errors) {
         "# SPDX-License-Identifier: BSD-2-Clause\n"
         "# The error of each measured step (steps/), ours divided by measured less 1, when the "
         "constants of\n# the planner are fitted on all other steps. Written by "
-        "'softib plan validate --errors'.\n";
+        "'softib plan validate --errors'.\n# Values that fit all steps:";
+    const std::vector<double> fitted = plan::fit_constants();
+    for (std::size_t i = 0; i < fitted.size(); ++i) {
+        const plan::FittedConstant& each = plan::fitted_constants()[i];
+        text += fmt::format("\n# - {} ({}): {:.4g}", each.name,
+                            each.generation.empty() ? "all rates" : each.generation, fitted[i]);
+    }
+    text += "\n";
     for (const plan::StepError& each : errors) {
         text += fmt::format("{} = {:.4f}\n", each.step->id, each.leave_one_out);
     }
@@ -62,7 +69,9 @@ std::string errors_markdown(const std::vector<plan::StepError>& errors) {
         plan::fitted_constants().size(), errors.size());
     for (const plan::FittedConstant& each : plan::fitted_constants()) {
         const std::string_view generation =
-            each.generation.empty() ? std::string_view("blackwell") : each.generation;
+            each.generation.empty() || each.generation.contains("blackwell")
+                ? std::string_view("blackwell")
+                : each.generation;
         const auto rates = std::ranges::find(plan::rates_presets(), generation, &plan::Rates::name);
         plan::Rates copy = *rates;
         text += fmt::format("| `{}` | {} | {} |\n", each.name,
@@ -78,6 +87,15 @@ std::string errors_markdown(const std::vector<plan::StepError>& errors) {
     for (const plan::ErrorsOfKind& each : plan::by_kind(errors)) {
         text += fmt::format("| {} | {} | {:.1f} % | {:.1f} % |\n", each.kind, each.steps,
                             100 * each.median, 100 * each.percentile90);
+    }
+    text +=
+        "\nRatios of two steps of one submitter, with the constants above; met is within 3 "
+        "points.\n\n| ratio | steps | measured | ours | points | |\n|---|---|---|---|---|---|\n";
+    for (const plan::StepRatio& each : plan::step_ratios(errors)) {
+        text += fmt::format("| {} | {} / {} | {:+.1f} % | {:+.1f} % | {:+.1f} | {} |\n",
+                            each.pair->what, each.pair->step, each.pair->over,
+                            100 * (each.measured - 1), 100 * (each.ours - 1),
+                            100 * (each.ours - each.measured), each.met() ? "met" : "**missed**");
     }
     return text;
 }

@@ -14,6 +14,7 @@
 #include "app/fabric/term.h"
 #include "core/topo/graph.h"
 #include "core/topo/spec.h"
+#include "plan/cluster/fabric.h"
 #include "plan/collective/cluster_network.h"
 #include "plan/trace/expand.h"
 #include "plan/units.h"
@@ -158,7 +159,7 @@ int write_flows(const std::vector<trace::Export>& exports, const plan::trace::Pl
 }
 
 void count_links(const net::Model& network, const plan::Cluster& cluster, trace::Report& report) {
-    const auto fabric = topo::generate(cluster.fabric.spec);
+    const auto fabric = plan::modelled_plane(cluster);
     if (!fabric) {
         return;
     }
@@ -168,7 +169,7 @@ void count_links(const net::Model& network, const plan::Cluster& cluster, trace:
     };
     for (const net::LinkLoad& link : network.links()) {
         const auto bytes = static_cast<std::uint64_t>(static_cast<double>(link.bytes) *
-                                                      cluster.fabric.speed_factor);
+                                                      cluster.fabric.speed_factor());
         const bool inside = is_switch(link.at) && is_switch(link.peer);
         (inside ? report.switch_link_bytes : report.host_link_bytes) += bytes;
     }

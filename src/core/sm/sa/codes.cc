@@ -5,6 +5,8 @@
 #include <array>
 #include <span>
 
+#include "core/topo/link_speed.h"
+
 namespace softib::sm {
 
 namespace {
@@ -12,11 +14,11 @@ namespace {
 // The codes in the order of the values that they stand for.
 constexpr std::uint8_t kMtus[] = {1, 2, 3, 4, 5};
 constexpr std::uint8_t kRates[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
-                                   9, 16, 13, 10, 14, 17, 18, 21, 22, 23, 24};
+                                   9, 16, 13, 10, 14, 17, 18, 21, 22, 23, 24, 25};
 /// The rates of these codes, in tenths of a Gb/s.
-constexpr std::uint32_t kTenths[] = {25,   50,   100,  140,  200,  250,  280,  300,
-                                     400,  500,  560,  600,  800,  1000, 1120, 1200,
-                                     1680, 2000, 3000, 4000, 6000, 8000, 12000};
+constexpr std::uint32_t kTenths[] = {25,   50,   100,  140,  200,  250,  280,   300,
+                                     400,  500,  560,  600,  800,  1000, 1120,  1200,
+                                     1680, 2000, 3000, 4000, 6000, 8000, 12000, 16000};
 static_assert(std::size(kTenths) == std::size(kRates));
 constexpr std::size_t kCodes = 64;
 
@@ -29,61 +31,20 @@ constexpr auto kRateRanks = [] {
     return ranks;
 }();
 
-/// Codes of rates by generation, then by width: 1X, 2X, 4X, 8X, 12X.
-constexpr std::uint8_t kLinkRates[][5] = {
-    {2, 5, 3, 6, 4},       // SDR
-    {5, 3, 6, 7, 8},       // DDR
-    {3, 6, 7, 9, 10},      // QDR
-    {11, 19, 12, 13, 14},  // FDR
-    {15, 20, 16, 17, 18},  // EDR
-    {20, 16, 17, 21, 22},  // HDR
-    {16, 17, 21, 23, 24},  // NDR
-    {17, 21, 23, 24, 24},  // XDR; there is no code above 1200 Gb/s.
-};
-
-std::optional<std::size_t> generation_of(const wire::PortInfo& port) {
-    if (port.link_speed_ext_active2 != 0) {
-        return 7;
+/// Returns the nominal rate of a port's link in tenths of a Gb/s; 0 if it is down.
+std::uint32_t tenths_of(const wire::PortInfo& port) {
+    const bool slow = port.link_speed_ext_active == 0 && port.link_speed_ext_active2 == 0;
+    if (slow && port.link_speed_active == 0) {
+        return 0;
     }
-    switch (port.link_speed_ext_active) {
-        case wire::link_speed_ext::kFdr:
-            return 3;
-        case wire::link_speed_ext::kEdr:
-            return 4;
-        case wire::link_speed_ext::kHdr:
-            return 5;
-        case wire::link_speed_ext::kNdr:
-            return 6;
-        default:
-            break;
+    for (const topo::Width width : topo::kWidths) {
+        if (port.link_width_active == static_cast<std::uint8_t>(width)) {
+            const topo::Generation generation = topo::fastest_of(
+                port.link_speed_active, port.link_speed_ext_active, port.link_speed_ext_active2);
+            return topo::link_speed(generation, width).mbps / 100;
+        }
     }
-    switch (port.link_speed_active) {
-        case wire::link_speed::kSdr:
-            return 0;
-        case wire::link_speed::kDdr:
-            return 1;
-        case wire::link_speed::kQdr:
-            return 2;
-        default:
-            return std::nullopt;
-    }
-}
-
-std::optional<std::size_t> width_of(const wire::PortInfo& port) {
-    switch (port.link_width_active) {
-        case wire::link_width::k1x:
-            return 0;
-        case wire::link_width::k2x:
-            return 1;
-        case wire::link_width::k4x:
-            return 2;
-        case wire::link_width::k8x:
-            return 3;
-        case wire::link_width::k12x:
-            return 4;
-        default:
-            return std::nullopt;
-    }
+    return 0;
 }
 
 }  // namespace
@@ -120,9 +81,9 @@ std::uint8_t lesser(Quantity quantity, std::uint8_t a, std::uint8_t b) {
 }
 
 std::uint8_t rate_of(const wire::PortInfo& port) {
-    const auto generation = generation_of(port);
-    const auto width = width_of(port);
-    return generation && width ? kLinkRates[*generation][*width] : std::uint8_t{0};
+    // A link between two codes, or beyond the last, has the code below.
+    const auto* const above = std::ranges::upper_bound(kTenths, tenths_of(port));
+    return above == std::begin(kTenths) ? std::uint8_t{0} : kRates[above - std::begin(kTenths) - 1];
 }
 
 std::uint8_t mtu_of(const wire::PortInfo& port) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/sm/sa/codes.h"
 #include "core/sm/sa/test_subnet.h"
+#include "core/topo/link_speed.h"
 #include "core/wire/sa/mc_member_record.h"
 #include "core/wire/sa/multi_path_record.h"
 #include "core/wire/sa/trace_record.h"
@@ -145,6 +147,34 @@ TEST_F(PathRecordsTest, MtuAndRateAreTheLeastOnTheWay) {
     tree.set_link({tree.leaf(0).node, uplink}, wire::mtu_code::k4096, wire::link_width::k4x,
                   wire::link_speed_ext::kFdr);
     EXPECT_EQ(path(pr::kSlid | pr::kDlid, between(0, 4))->rate, kRate56);
+}
+
+TEST(RateCodes, EachGenerationAndWidthHasTheCodeOfItsRate) {
+    const auto code = [](topo::Generation generation, topo::Width width) {
+        const topo::GenerationRow& row = topo::row_of(generation);
+        return int{rate_of({.link_width_active = static_cast<std::uint8_t>(width),
+                            .link_speed_active = row.speed,
+                            .link_speed_ext_active2 = row.speed_ext2,
+                            .link_speed_ext_active = row.speed_ext})};
+    };
+    using enum topo::Generation;
+    using enum topo::Width;
+    EXPECT_EQ(code(kSdr, k1x), 2);
+    EXPECT_EQ(code(kSdr, k4x), 3);
+    EXPECT_EQ(code(kDdr, k4x), 6);
+    EXPECT_EQ(code(kQdr, k4x), 7);
+    EXPECT_EQ(code(kQdr, k12x), 10);
+    EXPECT_EQ(code(kFdr, k4x), 12);
+    EXPECT_EQ(code(kEdr, k1x), 15);
+    EXPECT_EQ(code(kHdr, k2x), 16);
+    EXPECT_EQ(code(kNdr, k4x), 21);
+    EXPECT_EQ(code(kXdr, k4x), 23);
+    EXPECT_EQ(code(kXdr, k8x), 25) << "1,600 Gb/s, of IBA 1.8";
+    EXPECT_EQ(code(kGdr, k4x), 25);
+    EXPECT_EQ(code(kGdr, k12x), 25) << "no code is above it";
+    EXPECT_EQ(rate_of({}), 0) << "a link that is down";
+    EXPECT_LT(rank_of(Quantity::kRate, 24), rank_of(Quantity::kRate, 25));
+    EXPECT_EQ(rate_tenths(25), 16'000U);
 }
 
 TEST_F(PathRecordsTest, SelectorsCompare) {

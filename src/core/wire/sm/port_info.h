@@ -150,7 +150,7 @@ struct PortInfo {
     std::uint8_t local_phy_errors = 0;
     std::uint8_t overrun_errors = 0;
     std::uint16_t max_credit_hint = 0;
-    std::uint8_t link_speed_ext_active2 = 0;  ///< 1: XDR.
+    std::uint8_t link_speed_ext_active2 = 0;  ///< 1: XDR, 2: GDR.
     std::uint8_t link_speed_ext_supported2 = 0;
     std::uint8_t link_speed_ext_enabled2 = 0;
     std::uint32_t link_round_trip_latency = 0;

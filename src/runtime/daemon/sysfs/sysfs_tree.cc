@@ -27,24 +27,7 @@ topo::Generation generation_of(const Device& d) {
 
 /// The speed of a PCI Express link of 16 lanes that suffices for the port's rate.
 std::string pci_link_speed(const Device& d, unsigned) {
-    switch (generation_of(d)) {
-        case topo::Generation::kSdr:
-        case topo::Generation::kDdr:
-            return "2.5 GT/s PCIe\n";
-        case topo::Generation::kQdr:
-        case topo::Generation::kFdr10:
-            return "5.0 GT/s PCIe\n";
-        case topo::Generation::kFdr:
-        case topo::Generation::kEdr:
-            return "8.0 GT/s PCIe\n";
-        case topo::Generation::kHdr:
-            return "16.0 GT/s PCIe\n";
-        case topo::Generation::kNdr:
-            return "32.0 GT/s PCIe\n";
-        case topo::Generation::kXdr:
-            return "64.0 GT/s PCIe\n";
-    }
-    return "32.0 GT/s PCIe\n";
+    return std::string(topo::row_of(generation_of(d)).pcie_speed) + "\n";
 }
 
 std::size_t cpu_count() {

@@ -5,8 +5,8 @@
  * Simulations of InfiniBand fabrics, for programs in any language: libsoftib.so.0.
  *
  * A program opens a simulation with the text of a scenario (the TOML that `softib sim` reads), runs
- * it in steps or to its end, and reads what happened as columns of numbers. Nothing here keeps
- * state outside of a simulation: threads may have one each. No function ends the process or prints.
+ * it in steps or to its end, and reads what happened as columns of numbers. Threads may have a
+ * simulation each: nothing is shared between two. No function ends the process or prints.
  */
 
 #include <stddef.h>
@@ -39,13 +39,15 @@ void softib_close(softib_simulation* simulation);
  * in switches (pattern = "sharp-allreduce"); the answer is that of `softib sim --json`.
  *
  * A text with the key `ask` is a question to the planner, named as a subcommand of `softib plan`:
- * ask = "train", "search", "models", "presets", "show", "collective" or "compare". Its keys are the
- * flags of that subcommand with '_' for '-'; `cluster` and `what` are keys too. A cluster and a
- * model may also stand in the question, as tables [cluster] and [model] with the keys of their
- * files, or as texts with those keys. ask = "describe" answers with all keys of a `cluster` or a
- * `model` and their values. A search takes all cores, and seconds.
+ * ask = "train", "search", "models", "presets", "show", "collective", "compare" or "expect". Its
+ * keys are the flags of that subcommand with '_' for '-'; `cluster` and `what` are keys too, as are
+ * `logs` (files) and `text` (a log itself) for "expect". A cluster and a model may also stand in
+ * the question, as tables [cluster] and [model] with the keys of their files, or as texts with
+ * those keys. ask = "describe" answers with all keys of a `cluster` or a `model` and their values.
+ * A search takes all cores, and seconds.
  *
- * Any thread may ask, and several may at the same time.
+ * Any thread may ask, and several may at the same time. The library keeps the fabrics that it
+ * routed for the last questions about training, so that further ones about these are quick.
  */
 char* softib_ask(const char* question, const char* folder, char* error, size_t error_bytes);
 void softib_free(char* answer);
