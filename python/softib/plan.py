@@ -19,11 +19,12 @@ from .objects import Cluster, Mapping, Model, asked
 from .sweep import sweep
 
 __all__ = ["Answer", "Answers", "Cluster", "Error", "Mapping", "Model", "calibrate", "collective",
-           "column", "compare", "expect", "models", "presets", "search", "show", "sweep", "train"]
+           "column", "compare", "expect", "goodput", "models", "presets", "search", "show", "sweep",
+           "train"]
 
 # Options that name a file which the command writes; the command alone answers those questions. All
 # others are answered in this process.
-WRITES = ("html", "trace", "export")
+WRITES = ("html", "trace", "export", "csv")
 
 File: TypeAlias = Union[str, "os.PathLike[str]"]
 ClusterLike: TypeAlias = Union[Cluster, File]
@@ -54,7 +55,7 @@ def _answer(what: str, arguments: dict[str, Any]) -> Any:
         if isinstance(value, (Cluster, Model, os.PathLike)):
             said[name] = asked(value)
     if any(said.get(name) for name in WRITES):
-        operands = [str(said.pop("what"))] if what == "compare" else []
+        operands = [str(said.pop("what"))] if what == "compare" and "what" in said else []
         return wrap(_native.ask("plan", what, operands=operands, **said))
     return wrap(_native.answer(_toml.document({"ask": what, **said}, {}, {})))
 
@@ -168,17 +169,39 @@ def serve(model: ModelLike, cluster: ClusterLike, *, prefill: int | None = None,
 
 
 @keywords
-def compare(what: str, cluster: ClusterLike | None = None, *, nodes: int | None = None,
-            model: str | None = None, size: str | int | None = None, prices: File | None = None,
-            html: File | None = None) -> Answer:
-    """Returns networks for one cluster that differ in one thing.
+def compare(what: str | None = None, cluster: ClusterLike | None = None, *,
+            nodes: int | None = None, model: str | None = None, size: str | int | None = None,
+            prices: File | None = None, html: File | None = None, csv: File | None = None,
+            train: ModelLike | None = None, vary: str | Iterable[str] | None = None,
+            sort: str | None = None, mapping: MappingLike = None, gpus: int | None = None,
+            tp: int | None = None, pp: int | None = None, interleave: int | None = None,
+            cp: int | None = None, ep: int | None = None, zero: int | None = None,
+            uneven: bool | None = None, batch: int | None = None, micro_batch: int | None = None,
+            sequence: int | None = None, recompute: str | None = None,
+            attention: str | None = None, precision: str | None = None,
+            tp_overlap: str | None = None, grad_bytes: int | None = None,
+            comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
+            no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
+            overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
+            rank_order: str | None = None, planes: int | None = None, rates: File | None = None,
+            network: str | None = None, placement: str | None = None, seed: int | None = None,
+            rails_crossed: bool | None = None, collnet: bool | None = None,
+            tokens: str | float | None = None) -> Answer:
+    """Returns networks for one cluster that differ in one thing, or with `train` steps of training
+    a model on clusters that differ.
 
-    what: oversubscription, topology, generation, link-layer, sharp, failed-spine or kv-cache
+    what: oversubscription, topology, generation, link-layer, sharp, failed-spine or kv-cache; with
+    train also planes, nvlink-domain or experts
     nodes: only the first nodes of the cluster
     model: of the fabric: flow or packet
     size: of what is sent, as "1GB"
     prices: a file with prices (TOML)
-    html: a file that is written
+    train: a model; each row has the quickest mapping unless a degree is said
+    vary: keys of the cluster or of training, or clusters, as ["generation=NDR,XDR", "tp=4,8"]
+    sort: tokens (what 10^12 of them cost), step, mfu, price, power or none
+    mapping and keywords of Mapping, planes, rates, network, placement, seed, rails_crossed,
+    collnet, tokens: as in train()
+    html, csv: files that are written
     """
     answer: Answer = _answer("compare", locals())
     return answer
@@ -198,6 +221,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
           cuda_graphs: bool | None = None, rank_order: str | None = None,
           planes: int | None = None, rates: File | None = None, network: str | None = None, placement: str | None = None,
           seed: int | None = None, rails_crossed: bool | None = None,
+          collnet: bool | None = None,
           tokens: str | float | None = None, trace: File | None = None,
           export: str | Iterable[str] | None = None, export_layers: int | None = None,
           html: File | None = None) -> Answer:
@@ -210,6 +234,7 @@ def train(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *
     network: how exchanges are timed: analytic, flow or packet
     placement: of nodes on the fabric: topology or random, with its seed
     rails_crossed: whether messages arrive at the NIC of the next rail
+    collnet: whether NCCL may let switches add up all-reduces
     tokens: also tell days and GPU-hours for them, as "15T"
     trace, export, html: files that are written; export_layers: layers whose exchanges are together
     """
@@ -231,16 +256,58 @@ def search(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, 
            rank_order: str | None = None, planes: int | None = None,
            rates: File | None = None, network: str | None = None,
            placement: str | None = None, seed: int | None = None,
-           rails_crossed: bool | None = None, top: int | None = None,
+           rails_crossed: bool | None = None, collnet: bool | None = None, top: int | None = None,
            threads: int | None = None, html: File | None = None) -> Answer:
     """Returns the quickest mappings of a model onto a cluster: those in `best` go into train().
 
     mapping and keywords of Mapping: what all of them must have
-    planes, rates, network, placement, seed, rails_crossed: as in train()
+    planes, rates, network, placement, seed, rails_crossed, collnet: as in train()
     top: how many mappings to return; threads: that try mappings
     html: a file that is written
     """
     answer: Answer = _answer("search", locals())
+    return answer
+
+
+@keywords
+def goodput(model: ModelLike, cluster: ClusterLike, mapping: MappingLike = None, *,
+            html: File | None = None, failures: File | None = None, detect: str | None = None,
+            timeout: str | None = None, restart: str | None = None, checkpoint: str | None = None,
+            checkpoint_every: str | None = None, checkpoint_size: str | int | None = None,
+            storage: str | None = None, stall: str | None = None, failover: str | None = None,
+            spares: int | None = None, weeks: int | None = None, runs: int | None = None,
+            failure_seed: int | None = None, threads: int | None = None,
+            prices: File | None = None, sort: str | None = None, gpus: int | None = None,
+            tp: int | None = None, pp: int | None = None, interleave: int | None = None,
+            cp: int | None = None, ep: int | None = None, zero: int | None = None,
+            uneven: bool | None = None, batch: int | None = None, micro_batch: int | None = None,
+            sequence: int | None = None, recompute: str | None = None,
+            attention: str | None = None, precision: str | None = None,
+            tp_overlap: str | None = None, grad_bytes: int | None = None,
+            comm_sms: int | None = None, no_sequence_parallel: bool | None = None,
+            no_overlap_dp: bool | None = None, no_overlap_pp: bool | None = None,
+            overlap_ep: bool | None = None, cuda_graphs: bool | None = None,
+            rank_order: str | None = None, planes: int | None = None, rates: File | None = None,
+            network: str | None = None, placement: str | None = None, seed: int | None = None,
+            rails_crossed: bool | None = None, collnet: bool | None = None,
+            tokens: str | float | None = None) -> Answer:
+    """Returns how much of its time a job trains while parts of the cluster fail, what loses it, and
+    what would help.
+
+    mapping and keywords of Mapping, rates, network, placement, seed, rails_crossed, collnet: as in
+    train()
+    tokens: also tell days of training for them, as "15T"
+    failures: a file with rates of failures (TOML)
+    detect, timeout, restart: times as "10min", until a failure is noticed, until one is that hangs,
+    and from there to the first step
+    checkpoint: sync or async; checkpoint_every: a time; checkpoint_size: bytes of all GPUs
+    storage: a rate as "2TB/s"; stall: stop of the job for an asynchronous checkpoint
+    failover: of links: none, plane (of those of the cluster) or rail; spares: spare nodes
+    weeks, runs, failure_seed: how long and how often it is played; threads: that play it
+    prices: a file with prices (TOML); sort: what would help, by gain or by cost
+    html: a file that is written
+    """
+    answer: Answer = _answer("goodput", locals())
     return answer
 
 

@@ -13,6 +13,7 @@
 #include "answer/comparison.h"
 #include "answer/description.h"
 #include "answer/expect.h"
+#include "answer/goodput.h"
 #include "answer/plan_keys.h"
 #include "answer/serve.h"
 #include "answer/train.h"
@@ -98,6 +99,10 @@ std::expected<plan::ServeAnswer, Refusal> service(const ServeQuestion& question)
     return serve(question);
 }
 
+std::expected<GoodputReport, Refusal> time_used(const GoodputQuestion& question) {
+    return goodput(question);
+}
+
 std::expected<ExpectReport, Refusal> expectation(const ExpectQuestion& question) {
     return expect(question);
 }
@@ -116,7 +121,8 @@ constexpr Kind kKinds[] = {{"train", answer_train},
                            {"compare", answer_keys<CompareQuestion, comparison>},
                            {"serve", answer_keys<ServeQuestion, service>},
                            {"calibrate", answer_keys<CalibrateQuestion, calibrate>},
-                           {"expect", answer_keys<ExpectQuestion, expectation>}};
+                           {"expect", answer_keys<ExpectQuestion, expectation>},
+                           {"goodput", answer_keys<GoodputQuestion, time_used>}};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "answer/idle_options.h"
 #include "answer/json_text.h"
+#include "answer/training_comparison.h"
 #include "plan/serve/kv.h"
 #include "plan/units.h"
 #include "spec/cluster/cluster_file.h"
@@ -34,12 +35,18 @@ std::expected<plan::Comparison, Refusal> compare(const CompareQuestion& question
         return std::unexpected(Refusal{*idle, true});
     }
     auto cluster = spec::find_cluster(question.cluster.empty() ? kCompareCluster : question.cluster,
-                                      question.nodes);
+                                      question.nodes, question.job.planes);
     if (!cluster) {
         return std::unexpected(Refusal{cluster.error()});
     }
-    if (const auto idle = find_idle_option(question, *cluster)) {
-        return std::unexpected(Refusal{*idle, true});
+    if (question.train.empty()) {
+        if (const auto idle = find_idle_option(question, *cluster)) {
+            return std::unexpected(Refusal{*idle, true});
+        }
+        if (question.what.empty()) {
+            return std::unexpected(
+                Refusal{fmt::format("say what differs: {}", kComparisons), true});
+        }
     }
     plan::CompareRequest request;
     request.cluster = *std::move(cluster);
@@ -53,6 +60,9 @@ std::expected<plan::Comparison, Refusal> compare(const CompareQuestion& question
             return std::unexpected(Refusal{prices.error()});
         }
         request.prices = *std::move(prices);
+    }
+    if (!question.train.empty()) {
+        return compare_training(question, request.cluster, request.prices, watch);
     }
     if (!question.size.empty()) {
         const auto size = plan::parse_size(question.size);
@@ -78,6 +88,9 @@ std::string to_json(const plan::Comparison& comparison) {
             values[comparison.columns[i]] = row.values[i];
         }
         rows.push_back({{"name", row.name}, {"values", std::move(values)}, {"note", row.note}});
+        if (!row.mapping.empty()) {
+            rows.back()["mapping"] = row.mapping;
+        }
     }
     return json_text(
         {{"title", comparison.title}, {"rows", std::move(rows)}, {"notes", comparison.notes}});

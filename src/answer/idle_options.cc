@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "plan/collective/algorithms.h"
+#include "spec/description.h"
 
 namespace softib::answer {
 
@@ -109,8 +110,26 @@ std::optional<std::string> find_idle_option(const CompareQuestion& options,
 
 std::optional<std::string> find_idle_option(const CompareQuestion& options) {
     const bool costs = options.what != "kv-cache" && options.what != "sharp";
-    return first_idle(options.given, {{"--prices", costs,
-                                       "a comparison of costs, as topology or oversubscription"}});
+    const bool trains = !options.train.empty();
+    const bool of_training = options.what == "nvlink-domain" || options.what == "experts";
+    if (of_training && !trains) {
+        return fmt::format("{} compares training steps: it needs --train MODEL", options.what);
+    }
+    if (!trains) {
+        for (const std::string_view key : options.job.given) {
+            return fmt::format("{} changes nothing here: it needs --train MODEL",
+                               spec::flag_name(std::string(key)));
+        }
+    }
+    constexpr char kTrain[] = "--train MODEL";
+    constexpr char kNetworks[] = "a comparison of networks, without --train";
+    return first_idle(
+        options.given,
+        {{"--prices", costs || trains, "a comparison of costs, as topology or oversubscription"},
+         {"--vary", trains, kTrain},
+         {"--sort", trains, kTrain},
+         {"--size", !trains, kNetworks},
+         {"--model", !trains, std::string(kNetworks) + "; --network times exchanges"}});
 }
 
 }  // namespace softib::answer

@@ -61,7 +61,10 @@ constexpr Key<CompareQuestion> kCompareKeys[] = {
     {.name = "nodes", .field = &CompareQuestion::nodes, .most = kNodesMost},
     {.name = "model", .field = &CompareQuestion::model, .choices = kModels},
     {.name = "size", .field = &CompareQuestion::size},
-    {.name = "prices", .field = &CompareQuestion::prices, .is_file = true}};
+    {.name = "prices", .field = &CompareQuestion::prices, .is_file = true},
+    {.name = "train", .field = &CompareQuestion::train, .is_file = true},
+    {.name = "vary", .field = &CompareQuestion::vary},
+    {.name = "sort", .field = &CompareQuestion::sort, .choices = kStepOrders}};
 
 constexpr Key<ServeQuestion> kServeKeys[] = {
     {.name = "model", .field = &ServeQuestion::model, .is_file = true},
@@ -89,6 +92,25 @@ constexpr Key<CalibrateQuestion> kCalibrateKeys[] = {
     {.name = "measurements", .field = &CalibrateQuestion::measurements, .is_file = true},
     {.name = "cluster", .field = &CalibrateQuestion::cluster, .is_file = true}};
 
+constexpr Key<GoodputQuestion> kGoodputKeys[] = {
+    {.name = "failures", .field = &GoodputQuestion::failures, .is_file = true},
+    {.name = "detect", .field = &GoodputQuestion::detect},
+    {.name = "timeout", .field = &GoodputQuestion::timeout},
+    {.name = "restart", .field = &GoodputQuestion::restart},
+    {.name = "checkpoint", .field = &GoodputQuestion::checkpoint, .choices = kCheckpointings},
+    {.name = "checkpoint_every", .field = &GoodputQuestion::checkpoint_every},
+    {.name = "checkpoint_size", .field = &GoodputQuestion::checkpoint_size},
+    {.name = "storage", .field = &GoodputQuestion::storage},
+    {.name = "stall", .field = &GoodputQuestion::stall},
+    {.name = "failover", .field = &GoodputQuestion::failover, .choices = kFailovers},
+    {.name = "spares", .field = &GoodputQuestion::spares},
+    {.name = "weeks", .field = &GoodputQuestion::weeks, .most = kWeeksMost},
+    {.name = "runs", .field = &GoodputQuestion::runs, .most = kRunsMost},
+    {.name = "failure_seed", .field = &GoodputQuestion::failure_seed},
+    {.name = "threads", .field = &GoodputQuestion::threads, .most = kChannelsMost},
+    {.name = "prices", .field = &GoodputQuestion::prices, .is_file = true},
+    {.name = "sort", .field = &GoodputQuestion::sort, .choices = kRemedyOrders}};
+
 constexpr Key<ExpectQuestion> kExpectKeys[] = {
     {.name = "cluster", .field = &ExpectQuestion::cluster, .is_file = true},
     {.name = "logs", .field = &ExpectQuestion::logs, .is_file = true},
@@ -103,7 +125,12 @@ constexpr Key<ExpectQuestion> kExpectKeys[] = {
     {.name = "channels", .field = &ExpectQuestion::channels, .most = kChannelsMost}};
 
 /// Keys of files that the command writes.
-constexpr std::string_view kWritten[] = {"html", "export"};
+constexpr std::string_view kWritten[] = {"html", "export", "csv"};
+
+/// Returns what errors call a question that is a text.
+std::string said_in(const std::string& folder) {
+    return folder.empty() ? "a question given as text" : folder + "/a question given as text";
+}
 
 bool is_choice(std::string_view choices, std::string_view text) {
     while (!choices.empty()) {
@@ -193,6 +220,39 @@ Read read_key(std::span<const Key<Question>> keys, const spec::SaidKey& said,
     return {};
 }
 
+/// Returns whether a key is one of training, and not also one of comparisons.
+bool is_training_alone(std::string name) {
+    std::ranges::replace(name, '-', '_');
+    const auto is = [&](const auto& key) { return key.name == name; };
+    return std::ranges::any_of(spec::train_keys(),
+                               [&](const spec::TrainKey& key) { return is(key) && !key.writes; }) &&
+           std::ranges::none_of(kCompareKeys, is);
+}
+
+/// Sets a question about training from the keys that are not `own`, and takes these out of `said`.
+template <typename Question>
+Read read_training(std::span<const Key<Question>> own, std::vector<spec::SaidKey>& said,
+                   const std::string& folder, spec::TrainQuestion& question,
+                   std::vector<spec::SaidKey> job = {}) {
+    const auto is_own = [&](const spec::SaidKey& key) {
+        std::string name = key.name;
+        std::ranges::replace(name, '-', '_');
+        return std::ranges::find(own, name, &Key<Question>::name) != own.end() ||
+               std::ranges::find(kWritten, name) != std::end(kWritten);
+    };
+    const auto middle = std::ranges::stable_partition(said, is_own).begin();
+    std::vector<std::string_view> names;
+    std::ranges::transform(own, std::back_inserter(names), &Key<Question>::name);
+    job.insert(job.end(), middle, said.end());
+    auto read = spec::question_of(job, spec::TrainAsk::kTrain, said_in(folder), folder, names);
+    said.erase(middle, said.end());
+    if (!read) {
+        return std::unexpected(read.error());
+    }
+    question = *std::move(read);
+    return {};
+}
+
 template <typename Question>
 Read read_all(std::span<const Key<Question>> keys, const std::vector<spec::SaidKey>& said,
               const std::string& folder, Question& question) {
@@ -220,7 +280,33 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
 }
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CompareQuestion& question) {
-    return read_all<CompareQuestion>(kCompareKeys, said, folder, question);
+    const auto model = std::ranges::find(said, "train", &spec::SaidKey::name);
+    if (model == said.end()) {
+        for (const spec::SaidKey& each : said) {
+            if (is_training_alone(each.name)) {
+                return std::unexpected(
+                    fmt::format("{}: '{}' changes nothing here: it needs train = \"MODEL\"",
+                                each.place, each.name));
+            }
+        }
+        return read_all<CompareQuestion>(kCompareKeys, said, folder, question);
+    }
+    std::vector<spec::SaidKey> own = said;
+    const auto network = std::ranges::find(said, "model", &spec::SaidKey::name);
+    if (network != said.end()) {
+        return std::unexpected(fmt::format(
+            "{}: 'model' changes nothing here: say how exchanges are timed by 'network'",
+            network->place));
+    }
+    // The model and the cluster of the job are keys of the comparison.
+    const std::vector<spec::SaidKey> job{{"model", model->value, false, model->place},
+                                         {"cluster", "hgx-h200:2", false, model->place}};
+    if (const Read read =
+            read_training<CompareQuestion>(kCompareKeys, own, folder, question.job, job);
+        !read) {
+        return read;
+    }
+    return read_all<CompareQuestion>(kCompareKeys, own, folder, question);
 }
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ServeQuestion& question) {
@@ -230,6 +316,15 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CalibrateQuestion& question) {
     return read_all<CalibrateQuestion>(kCalibrateKeys, said, folder, question);
+}
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               GoodputQuestion& question) {
+    std::vector<spec::SaidKey> own = said;
+    if (const Read read = read_training<GoodputQuestion>(kGoodputKeys, own, folder, question.train);
+        !read) {
+        return read;
+    }
+    return read_all<GoodputQuestion>(kGoodputKeys, own, folder, question);
 }
 
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/goodput.h"
 #include "answer/question.h"
 #include "spec/train/question.h"
 
@@ -28,6 +29,9 @@ Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder
                ServeQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                CalibrateQuestion& question);
+/// What is no key of goodput's own is one of training's.
+Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
+               GoodputQuestion& question);
 Read read_keys(const std::vector<spec::SaidKey>& said, const std::string& folder,
                ExpectQuestion& question);
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "spec/train/question.h"
+
 namespace softib::answer {
 
 struct ClusterQuestion {
@@ -50,6 +52,10 @@ struct CompareQuestion {
     std::string model = "flow";
     std::string size = {};
     std::string prices = {};
+    std::string train = {};        ///< The model whose training is compared; empty: networks alone.
+    std::string vary = {};         ///< KEY=VALUE,VALUE,... and so on.
+    std::string sort = "tokens";   ///< Column by which steps are sorted.
+    spec::TrainQuestion job = {};  ///< The rest of what is said about training.
     std::vector<std::string> given = {};
 };
 
@@ -106,8 +112,9 @@ inline constexpr char kOrders[] = "topology|random";
 inline constexpr char kModels[] = "flow|packet";
 inline constexpr char kStacks[] = "nccl|mpi";
 inline constexpr char kComparisons[] =
-    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache|"
-    "planes";
+    "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache|planes|"
+    "nvlink-domain|experts";
+inline constexpr char kStepOrders[] = "tokens|step|mfu|price|power|none";
 inline constexpr char kKvPrecisions[] = "bf16|fp8";
 inline constexpr std::uint32_t kRailsMost = 64;
 inline constexpr std::uint32_t kBatchMost = 4096;

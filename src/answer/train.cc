@@ -103,18 +103,17 @@ std::optional<plan::FabricLoad> load_of(const plan::Job& job, const plan::Step& 
 
 }  // namespace
 
-std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
-    Networks networks;
-    return time_step(question, networks);
-}
+namespace {
 
-std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, Networks& networks) {
-    auto job = spec::job_of(question, TrainAsk::kTrain);
+using JobOf = std::expected<plan::Job, std::string>;
+
+std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, JobOf job,
+                                               bool chooses, Networks& networks) {
     if (!job) {
         return std::unexpected(job.error());
     }
     plan::SearchResult chosen;
-    if (!question.wish.says_mapping()) {
+    if (chooses) {
         auto found = choose_mapping(question, *job);
         if (!found) {
             return std::unexpected(found.error());
@@ -161,6 +160,25 @@ std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, N
                    .load = std::move(load),
                    .notes = std::move(notes)},
         .network = *std::move(network)};
+}
+
+}  // namespace
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
+    Networks networks;
+    return time_step(question, networks);
+}
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question, Networks& networks) {
+    return time_job(question, spec::job_of(question, TrainAsk::kTrain),
+                    !question.wish.says_mapping(), networks);
+}
+
+std::expected<TimedStep, std::string> time_step(const TrainQuestion& question,
+                                                plan::Cluster cluster, bool chooses) {
+    Networks networks;
+    return time_job(question, spec::job_of(question, TrainAsk::kTrain, std::move(cluster)), chooses,
+                    networks);
 }
 
 std::expected<SearchReport, std::string> search(const TrainQuestion& question,

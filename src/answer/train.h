@@ -57,6 +57,10 @@ struct SearchReport {
 
 /// Times the step that a question asks for. The error says what the user can change.
 std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question);
+/// Times the step on a cluster that there is. `chooses`: degrees that were not said are chosen,
+/// also beside others that were.
+std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question,
+                                                plan::Cluster cluster, bool chooses);
 /// Does the same on a network that an earlier question may have left.
 std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question,
                                                 Networks& networks);

@@ -9,6 +9,7 @@
     embed.py rates OUTPUT FILE...        rates of kernels
     embed.py steps OUTPUT FILE...        training steps that were measured
     embed.py errors OUTPUT FILE          what the planner misses of each by leave-one-out
+    embed.py failures OUTPUT FILE        what interrupts training
     embed.py ratios OUTPUT FILE          pairs of measured steps
     embed.py validation OUTPUT FILE...   published numbers, as the function named as the first file
     embed.py program OUTPUT FILE         the program that measures kernels, as it is
@@ -202,6 +203,26 @@ def errors(tables):
             "    return kErrors;", "}", "", "}  // namespace softib::plan"]
 
 
+def failure(name, table):
+    fields = {"of": lambda text: f"FailureOf::k{text.capitalize()}",
+              "loses": lambda text: f"Loses::k{text.capitalize()}"}
+    return [f"        {{.name = {literal(name)},",
+            *(f"         .{key} = {fields.get(key, literal)(table[key])},"
+              for key in ("of", "per_million_hours", "loses", "hangs", "planned", "replaced",
+                          "source") if key in table), "        },"]
+
+
+def failures(tables):
+    lines = [line for table in tables for name, each in table.items() if isinstance(each, dict)
+             for line in failure(name, each)]
+    hours = [f"        .{key} = {table[key]}," for table in tables
+             for key in ("reset_hours", "replace_hours")]
+    return ['#include "plan/goodput/failures.h"', "", "namespace softib::plan {", "",
+            "const Failures& default_failures() {", "    static const Failures all{", *hours,
+            "        .kinds = {", *lines, "    }};", "    return all;", "}", "",
+            "}  // namespace softib::plan"]
+
+
 def ratios(tables):
     rows = [f"        {{{literal(row['what'])}, {literal(row['step'])}, {literal(row['over'])}}},"
             for table in tables for row in table["ratio"]]
@@ -259,7 +280,8 @@ def lines_of(kind, files):
     tables = [tomllib.loads(pathlib.Path(file).read_text()) for file in files]
     return (validation(tables, files) if kind == "validation" else
             {"models": models, "clusters": clusters, "prices": prices, "gpus": gpus,
-             "rates": rates, "steps": steps, "errors": errors, "ratios": ratios}[kind](tables))
+             "rates": rates, "steps": steps, "errors": errors, "ratios": ratios,
+             "failures": failures}[kind](tables))
 
 
 def main():

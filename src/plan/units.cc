@@ -37,7 +37,7 @@ constexpr std::array kTimes{Unit{"ps", 1},   Unit{"ns", 1e3}, Unit{"us", 1e6},
 constexpr std::array kRates{Unit{"b/s", 1},    Unit{"kb/s", 1e3},  Unit{"Mb/s", 1e6},
                             Unit{"Gb/s", 1e9}, Unit{"Tb/s", 1e12}, Unit{"G", 1e9},
                             Unit{"B/s", 8},    Unit{"kB/s", 8e3},  Unit{"MB/s", 8e6},
-                            Unit{"GB/s", 8e9}, Unit{"Gbit/s", 1e9}};
+                            Unit{"GB/s", 8e9}, Unit{"TB/s", 8e12}, Unit{"Gbit/s", 1e9}};
 
 /// The largest quantity: up to about here a double holds every whole number.
 constexpr double kMost = 9e15;

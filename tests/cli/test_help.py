@@ -11,7 +11,8 @@ from cli_case import SANITIZED, SOFTIB, TIMEOUT_S, CliCase
 
 MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs" / "man"
 # The pages of a command beside softib(1), and flags of other programs that they name.
-PAGES = {"sim": ("softib-sim",), "plan": ("softib-plan", "softib-plan-train"),
+PAGES = {"sim": ("softib-sim",),
+         "plan": ("softib-plan", "softib-plan-train", "softib-plan-goodput"),
          "trace": ("softib-trace",), "serve": ("softib-serve",), "telemetry": ("softib-serve",)}
 OTHERS = {"--array", "--wrap", "--path", "--cc-"}
 

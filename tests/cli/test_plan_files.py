@@ -140,6 +140,11 @@ class PlanFiles(CliCase):
         clusters = ("hgx-h200:4", "superpod-h100:4", "superpod-a100", "meta-ib-24k")
         questions = [("plan", "show", name, "--prices", str(self.file), "--json")
                      for name in clusters]
+        # What costs money over time, and GPUs and links of each kind.
+        questions.append(("plan", "compare", "--train", "llama3.1-8b", "--cluster", "hgx-h200:2",
+                          "--vary", "gpu=A100,H100,H800,H200,B200,B300,GB200,GB300",
+                          "--vary", "generation=NDR,XDR", "--tp", "2", "--network", "analytic",
+                          "--sort", "none", "--prices", str(self.file), "--json"))
         names = self.keys("", *questions[0])
         self.check(names, dict.fromkeys(names, "[100000, 200000]"), "", questions)
 

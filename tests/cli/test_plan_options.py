@@ -69,10 +69,13 @@ SERVE_VALUES = {
 COMPARE_VALUES = {
     "--cluster": ["hgx-b200:2"], "--nodes": ["3", "8"], "--size": ["2MB"],
     "--prices": ["{prices}"], "--model": ["packet"], "--json": None, "--html": ["{file}"],
+    "--csv": ["{file}"], "--train": ["llama3.1-8b"], "--vary": ["generation=NDR,XDR"],
+    "--sort": ["step"],
 }
 
 
 # Options of the command alone, which no question has.
+WRITTEN = ("--html", "--export", "--csv")
 ALONE = ("--json", "-o", "--output", "--device", "--python", "--quick", "--program")
 # The options of all other commands that plan: what stands beside each, itself, and why it is
 # refused ("-": it acts). Of train, search and trace run other tests try all.
@@ -80,8 +83,8 @@ TRACES = EXAMPLES.parent / "traces"
 HALO, EXPERTS = str(TRACES / "halo.goal"), str(TRACES / "experts")
 TIMED = ("--measurements",
          str(EXAMPLES.parents[1] / "src" / "plan" / "train" / "kernels" / "h200.json"))
-ELSEWHERE = ("plan collective", "plan compare", "plan serve", "plan train", "plan search",
-             "trace run")
+ELSEWHERE = ("plan collective", "plan compare", "plan goodput", "plan serve", "plan train",
+             "plan search", "trace run")
 EXPECT = ("--benchmark", "all_reduce_perf", "--sizes", "32M")
 ON_FOUR = ("--cluster", "hgx-h100:4")
 ROWS = {
@@ -136,6 +139,15 @@ class PlanOptions(CliCase):
         for name in names:
             at = next(each for each in at["commands"] if each["name"] == name)
         return [option["names"] for option in at["options"] if "--help" not in option["names"]]
+
+    def values_of_training(self):
+        """Returns a value of each option of plan train. Comparisons take them with --train, where
+        test_plan_train_compare.py tries them."""
+        plan = json.loads(self.ok("help", "plan", "--json"))
+        train = next(each for each in plan["commands"] if each["name"] == "train")
+        return {option["names"][-1]: [option["operand"].split("|")[-1]
+                                      if "|" in option["operand"] else "2"]
+                if option["operand"] else None for option in train["options"]}
 
     def outcome(self, words, file):
         """Returns what a run prints and writes."""
@@ -198,14 +210,15 @@ class PlanOptions(CliCase):
         kinds = {name: ("plan", "compare", name, *SMALL) for name in COMPARISONS
                  if name != "failed-spine"}
         names = self.options_of("plan", "compare")
-        self.assertEqual(self.check(kinds, names, COMPARE_VALUES), len(kinds) * len(names))
+        known = {**self.values_of_training(), **COMPARE_VALUES}
+        self.assertEqual(self.check(kinds, names, known), len(kinds) * len(names))
         spines = [str(pathlib.Path(self.scratch, base + ".toml"))
                   for base in ("hgx-h200", "hgx-b200")]
         for path in spines:
             pathlib.Path(path).write_text(SPINES.format(base=pathlib.Path(path).stem))
         failed = {"failed-spine": ("plan", "compare", "failed-spine", "--cluster", spines[0],
                                    "--size", "1MB")}
-        values = {**COMPARE_VALUES, "--cluster": [spines[1]]}
+        values = {**known, "--cluster": [spines[1]]}
         self.assertEqual(self.check(failed, names, values), len(names))
 
     def test_every_option_of_a_service_acts(self):
@@ -224,14 +237,18 @@ class PlanOptions(CliCase):
             return error.value.decode()
 
         library.softib_ask.restype = ctypes.c_void_p
-        for what in ("show", "collective", "compare", "calibrate", "expect", "serve"):
+        of_training = {names[-1] for names in self.options_of("plan", "train")} - {"--model"}
+        for what in ("show", "collective", "compare", "calibrate", "expect",
+                     "serve"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))
-                    self.assertIn("unknown key" if name in ALONE else
-                                  "for the command, which writes" if name in ("--html", "--export")
-                                  else "unknown key 'odd'" if name == "--cluster"
-                                  else "must be", said)
+                    self.assertIn(
+                        "unknown key" if name in ALONE else
+                        "for the command, which writes" if name in WRITTEN else
+                        "unknown key 'odd'" if name in ("--cluster", "--train") else
+                        "it needs train" if what == "compare" and name in of_training else
+                        "must be", said)
         self.assertIn("must be", said_of("compare", "what"))
 
     def test_every_option_of_the_other_commands_acts_or_is_refused(self):

@@ -172,7 +172,8 @@ class PlanTrain(CliCase):
                   "planes": ("--no-overlap-dp",),
                   "recompute": ("--attention", "unfused"),
                   "export-layers": ("--export", f"csv={file}", "--interleave", "1"),
-                  "no-overlap-pp": ("--interleave", "7")}
+                  "no-overlap-pp": ("--interleave", "7"),
+                  "collnet": ("--zero", "0", "--no-overlap-dp")}
         # Exchanges that are hidden do not show where they go.
         own = {"train": ("--tp", "2", "--pp", "2", "--ep", "2", "--recompute", "full"),
                "search": ("--tp", "2", "--cp", "1", "--ep", "2", "--top", "2")}

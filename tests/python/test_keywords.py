@@ -96,6 +96,7 @@ class Keywords(unittest.TestCase):
                  "compare": lambda **keys: plan.compare("topology", "hgx-h200:2", **keys),
                  "serve": lambda **keys: plan.serve("llama3.1-8b", "hgx-h200:2", **keys),
                  "train": lambda **keys: plan.train("llama3.1-8b", "hgx-h200:2", **keys),
+                 "goodput": lambda **keys: plan.goodput("llama3.1-8b", "hgx-h200:2", **keys),
                  "search": lambda **keys: plan.search("llama3.1-8b", "hgx-h200:2", **keys)}
         at = json.loads(self.softib.command("help", "--json"))
         at = next(each for each in at["commands"] if each["name"] == "plan")["commands"]
@@ -109,7 +110,7 @@ class Keywords(unittest.TestCase):
                      for each in option["names"] if each.startswith("--")}
             self.assertEqual(keywords - own, flags - own, name)
             for key, option in keys.items():
-                if key in ("help", "json", "cluster", "model", "html", "trace"):
+                if key in ("help", "json", "cluster", "model", "html", "trace", "csv"):
                     continue  # What Python says itself, and files that may have any name.
                 with self.subTest(name, key=key):
                     value = WRONG if option["operand"] else "a,b"

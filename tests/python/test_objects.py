@@ -23,10 +23,9 @@ sys.path.insert(0, str(SOURCE / "python"))
 os.environ["SOFTIB_PREFIX"] = os.environ["SOFTIB_BUILD"]
 NOBODY = "qqqqqqqqqqqq"
 # What train and search have beside a mapping.
-NO_MAPPING = {"model", "cluster", "mapping", "planes", "rates", "network", "placement",
-              "seed",
-              "rails_crossed", "tokens", "trace", "export", "export_layers", "html", "top",
-              "threads"}
+NO_MAPPING = {"model", "cluster", "mapping", "planes", "rates", "network", "placement", "seed",
+              "rails_crossed", "collnet", "tokens", "trace", "export", "export_layers", "html",
+              "top", "threads"}
 
 
 class ObjectsTest(unittest.TestCase):

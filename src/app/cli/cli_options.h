@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "app/cli/plan/goodput_options.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/plan/train_options.h"
 #include "app/cli/trace/trace_commands.h"
@@ -53,6 +54,7 @@ struct Parsed {
     HealthOptions health;
     PlanOptions plan;
     TrainOptions train;
+    GoodputOptions goodput;
     TraceOptions trace;
     SmOptions sm;
     SharpOptions sharp;
@@ -93,6 +95,11 @@ std::span<const Subcommand> sharp_subcommands();
 std::span<const Subcommand> simulation_subcommands();
 std::span<const Subcommand> telemetry_subcommands();
 std::span<const Subcommand> trace_subcommands();
+/// Returns the names of the options that the command line gives.
+std::vector<std::string> given_options(const CLI::App& app);
+/// Adds a flag for each key of a question about training that `wanted` takes.
+void add_train_keys(CLI::App& app, spec::TrainQuestion& question,
+                    const std::function<bool(const spec::TrainKey&)>& wanted);
 /// Adds the subcommands of `softib plan` about training.
 std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed);
 Command add_serve(CLI::App& plan, struct PlanServeOptions& options);

@@ -32,17 +32,6 @@ void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes)
         ->check(whole_number(1, answer::kNodesMost));
 }
 
-/// Returns the names of the options that the command line gives.
-std::vector<std::string> given_options(const CLI::App& app) {
-    std::vector<std::string> names;
-    for (const CLI::Option* const option : app.get_options()) {
-        if (option->count() != 0) {
-            names.push_back(option->get_name());
-        }
-    }
-    return names;
-}
-
 void add_planes(CLI::App& app, std::uint32_t& planes) {
     app.add_option("--planes", planes,
                    "split each NIC over this many planes of their own switches (default: as the "
@@ -138,16 +127,41 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
 
 Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
     answer::CompareQuestion& question = options.question;
-    CLI::App* const sub = plan.add_subcommand("compare", "Compare networks for one cluster");
-    only(sub->add_option("what", question.what, "what differs")->required(), answer::kComparisons);
+    CLI::App* const sub = plan.add_subcommand(
+        "compare", "Compare networks for one cluster, or a model's training on several");
+    only(sub->add_option("what", question.what, "what differs"), answer::kComparisons);
     add_cluster_flag(*sub, question.cluster, question.nodes);
     sub->add_option("--size", question.size, "of the operation (default: 1GB)")->type_name("SIZE");
     sub->add_option("--prices", question.prices, "price ranges (TOML)")->type_name("FILE");
     add_model(*sub, question.model);
+    sub->add_option("--csv", options.csv, "write the rows as comma-separated values")
+        ->type_name("FILE");
     add_json(*sub, options.json);
     add_html(*sub, options.html);
+    CLI::Option* const train =
+        sub->add_option("--train", question.train, "compare steps of training this model")
+            ->type_name("MODEL");
+    CLI::Option* const vary =
+        sub->add_option("--vary", options.vary,
+                        "a key of the cluster or of training, or clusters; repeatable")
+            ->type_name("KEY=VALUE,...")
+            ->expected(1)
+            ->take_all();
+    CLI::Option* const sort = sub->add_option(
+        "--sort", question.sort, "by $/10^12 tokens, step, MFU, price or power (default: tokens)");
+    only(sort, answer::kStepOrders);
+    for (CLI::Option* const each : {train, vary, sort}) {
+        each->group("Training");
+    }
+    add_train_keys(*sub, question.job, [](const spec::TrainKey& key) {
+        return key.serves(spec::TrainAsk::kTrain) && !key.writes && key.name != "export_layers" &&
+               key.name != "model" && key.name != "cluster";
+    });
     return {sub, [sub, &options] {
                 options.question.given = given_options(*sub);
+                for (const std::string& each : options.vary) {
+                    options.question.vary += (options.question.vary.empty() ? "" : ",") + each;
+                }
                 return cmd_plan_compare(options);
             }};
 }
@@ -248,6 +262,16 @@ Command add_plan(CLI::App& app, Parsed& parsed) {
 }
 
 }  // namespace
+
+std::vector<std::string> given_options(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* const option : app.get_options()) {
+        if (option->count() != 0) {
+            names.push_back(option->get_name());
+        }
+    }
+    return names;
+}
 
 std::span<const Subcommand> planning_subcommands() {
     static constexpr Subcommand kAll[]{{"plan", add_plan}};

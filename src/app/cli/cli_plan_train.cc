@@ -18,10 +18,94 @@ void take(spec::TrainQuestion& question, const spec::TrainKey& key, const std::s
     }
 }
 
-/// Adds a flag for each key of a question. A key of files may be given several times.
 void add_keys(CLI::App& app, spec::TrainQuestion& question, spec::TrainAsk ask) {
+    add_train_keys(app, question, [ask](const spec::TrainKey& key) { return key.serves(ask); });
+}
+
+void add_checkpoints(CLI::App& app, answer::GoodputQuestion& question) {
+    only(app.add_option("--checkpoint", question.checkpoint,
+                        "whether the job waits while storage writes (default: sync)"),
+         answer::kCheckpointings);
+    app.add_option("--checkpoint-every", question.checkpoint_every,
+                   "training between two (default: what loses least)")
+        ->type_name("TIME");
+    app.add_option("--checkpoint-size", question.checkpoint_size,
+                   "of all GPUs together (default: 14 bytes a parameter)")
+        ->type_name("SIZE");
+    app.add_option("--storage", question.storage,
+                   "rate of all nodes together (default: 62GB/s for 32 nodes)")
+        ->type_name("RATE");
+    app.add_option("--stall", question.stall,
+                   "stop of the job for an asynchronous checkpoint (default: the copy over PCIe)")
+        ->type_name("TIME");
+    for (const char* const name :
+         {"--checkpoint", "--checkpoint-every", "--checkpoint-size", "--storage", "--stall"}) {
+        app.get_option(name)->group("Checkpoints");
+    }
+}
+
+void add_failures(CLI::App& app, answer::GoodputQuestion& question) {
+    app.add_option("--failures", question.failures,
+                   "rates of failures (TOML), as share/softib/failures/failures.toml")
+        ->type_name("FILE");
+    app.add_option("--detect", question.detect, "until a failure is noticed (default: 1min)")
+        ->type_name("TIME");
+    app.add_option("--timeout", question.timeout, "until one is that hangs (default: 10min)")
+        ->type_name("TIME");
+    app.add_option("--restart", question.restart,
+                   "from there to the first step, without reading the checkpoint (default: 10min)")
+        ->type_name("TIME");
+    app.add_option("--spares", question.spares, "spare nodes (default: what the job leaves)")
+        ->type_name("N");
+    only(app.add_option("--failover", question.failover,
+                        "what goes on when a link fails: other planes of the NIC, other NICs of "
+                        "the node (default: none)"),
+         answer::kFailovers);
+    for (const char* const name :
+         {"--failures", "--detect", "--timeout", "--restart", "--spares", "--failover"}) {
+        app.get_option(name)->group("Failures");
+    }
+}
+
+Command add_goodput(CLI::App& plan, GoodputOptions& options) {
+    answer::GoodputQuestion& question = options.question;
+    CLI::App* const sub = plan.add_subcommand(
+        "goodput", "simulate weeks with failures: effective time, what loses it, what would help");
+    add_failures(*sub, question);
+    add_checkpoints(*sub, question);
+    sub->add_option("--weeks", question.weeks, "to simulate (default: 8)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kWeeksMost));
+    sub->add_option("--runs", question.runs, "with other failures (default: 100)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kRunsMost));
+    sub->add_option("--failure-seed", question.failure_seed, "of the first run (default: 1)")
+        ->type_name("N")
+        ->check(whole_number(0, UINT64_MAX));
+    sub->add_option("--threads", question.threads, "that simulate (default: one a core)")
+        ->type_name("N")
+        ->check(whole_number(1, answer::kChannelsMost));
+    sub->add_option("--prices", question.prices, "price ranges (TOML)")->type_name("FILE");
+    only(sub->add_option("--sort", question.sort,
+                         "what would help, by gain or by dollars for it (default: gain)"),
+         answer::kRemedyOrders);
+    add_train_keys(*sub, question.train, [](const spec::TrainKey& key) {
+        return key.serves(spec::TrainAsk::kTrain) && !key.name.starts_with("export") &&
+               (!key.writes || key.name == "html");
+    });
+    add_json(*sub, options.json);
+    return {sub, [sub, &options] {
+                options.question.given = given_options(*sub);
+                return cmd_plan_goodput(options);
+            }};
+}
+
+}  // namespace
+
+void add_train_keys(CLI::App& app, spec::TrainQuestion& question,
+                    const std::function<bool(const spec::TrainKey&)>& wanted) {
     for (const spec::TrainKey& key : spec::train_keys()) {
-        if (!key.serves(ask)) {
+        if (!wanted(key)) {
             continue;
         }
         const std::string flag = spec::flag_name(key.name);
@@ -58,8 +142,6 @@ void add_keys(CLI::App& app, spec::TrainQuestion& question, spec::TrainAsk ask) 
     }
 }
 
-}  // namespace
-
 std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed) {
     TrainOptions& train = parsed.train;
     CLI::App* const step = plan.add_subcommand(
@@ -74,7 +156,8 @@ std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed) {
     add_json(*models, train.json);
     return {{step, [&train] { return cmd_plan_train(train); }},
             {search, [&train] { return cmd_plan_search(train); }},
-            {models, [&train] { return cmd_plan_models(train); }}};
+            {models, [&train] { return cmd_plan_models(train); }},
+            add_goodput(plan, parsed.goodput)};
 }
 
 }  // namespace softib::app

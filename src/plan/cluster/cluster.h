@@ -72,6 +72,7 @@ struct ClusterFabric {
     std::string engine = "auto";  ///< Name of the routing engine.
     bool adaptive = true;  ///< Whether switches choose among ports that the engine found equal.
     bool sharp = false;    ///< Whether switches aggregate (SHARP).
+    bool collnet = false;  ///< Whether NCCL lets them: it has a plug-in (training steps alone).
     std::uint16_t mtu = 4096;
     /// Fabrics that share nothing: each NIC has a port in each, with this part of its rate. `spec`
     /// is one of them, with links of the whole rate of a NIC.

@@ -133,14 +133,47 @@ TEST(Prices, ANodeCostsItsGpus) {
         return make_bill(cluster, report, prices).nodes_usd;
     };
     const Range eight = nodes_usd("hgx-b200:4", default_prices());
-    EXPECT_EQ(eight, (Range{1e6, 1.8e6})) << "4 nodes of 8 GPUs";
+    EXPECT_EQ(eight, (Range{32 * 45'000.0, 32 * 65'000.0})) << "4 nodes of 8 GPUs";
     const Range four = nodes_usd("nvl72-xdr:1", default_prices());
-    EXPECT_EQ(four, (Range{72 * 31'250.0, 72 * 56'250.0})) << "18 nodes of 4 GPUs";
+    EXPECT_EQ(four, (Range{72 * 41'700.0, 72 * 54'200.0})) << "18 nodes of 4 GPUs";
     // A price of a whole node replaces that of its GPUs.
     Prices own = default_prices();
     std::ranges::find(own, "node", &Price::name)->low = 100'000;
     std::ranges::find(own, "node", &Price::name)->high = 200'000;
     EXPECT_EQ(nodes_usd("nvl72-xdr:1", own), (Range{1.8e6, 3.6e6}));
+}
+
+TEST(Prices, RunningCostsAreCapitalEnergyAndHostingOrRent) {
+    Bill bill;
+    bill.nodes_usd = {3e6, 6e6};
+    bill.network_usd = {1e6, 2e6};
+    bill.nodes_w = {9e3, 18e3};
+    bill.network_w = {1e3, 2e3};
+    Prices prices{{"depreciation_years", 4, 5, ""},
+                  {"energy_kwh", 0.1, 0.2, ""},
+                  {"pue", 1, 1.5, ""},
+                  {"hosting_kw_month", 100, 200, ""}};
+    const double year = 365.25 * 86'400;
+    const RunningCost cost = running_cost(bill, 64, prices);
+    EXPECT_NEAR(cost.capital.low * year, 4e6 / 5, 1);
+    EXPECT_NEAR(cost.capital.high * year, 8e6 / 4, 1);
+    EXPECT_NEAR(cost.energy.low * 3600, 10 * 0.1, 1e-9);
+    EXPECT_NEAR(cost.energy.high * 3600, 20 * 1.5 * 0.2, 1e-9);
+    EXPECT_NEAR(cost.hosting.low * year, 10 * 100 * 12, 1e-6);
+    EXPECT_NEAR(cost.all().high, cost.capital.high + cost.energy.high + cost.hosting.high, 1e-12);
+    prices.push_back({"gpu_hour", 2, 3, ""});
+    EXPECT_NEAR(running_cost(bill, 64, prices).all().low * 3600, 2 * 64, 1e-9);
+}
+
+TEST(Prices, AKindHasItsOwnPriceOrThatOfAll) {
+    const Cluster cluster = *find_preset("hgx-b200:2");
+    const auto fabric = topo::generate(cluster.fabric.spec);
+    const auto nodes = [&](const Prices& prices) {
+        return make_bill(cluster, topo::make_report(*fabric), prices).nodes_usd.low;
+    };
+    EXPECT_EQ(nodes({{"gpu", 10, 20, ""}, {"gpu_b200", 0, 0, ""}}), 160);
+    EXPECT_EQ(nodes({{"gpu", 10, 20, ""}, {"gpu_b200", 30, 40, ""}}), 480);
+    EXPECT_EQ(nodes({{"gpu", 10, 20, ""}, {"gpu_b200", 30, 40, ""}, {"node", 7, 8, ""}}), 14);
 }
 
 /// Returns 131,072 GPUs with NICs of 800 Gb/s in a tree of Ethernet switches of 51.2 Tb/s, which

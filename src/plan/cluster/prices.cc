@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 
 namespace softib::plan {
 
@@ -12,6 +14,16 @@ namespace {
 Range find_price(const Prices& prices, std::string_view name) {
     const auto found = std::ranges::find(prices, name, &Price::name);
     return found == prices.end() ? Range{} : Range{found->low, found->high};
+}
+
+/// Returns the price of an item of one kind, "gpu_h100", or of all ("gpu") if it has none.
+Range price_of_kind(const Prices& prices, const std::string& name, const std::string& kind) {
+    std::string own = name + "_";
+    std::ranges::transform(kind, std::back_inserter(own), [](char c) {
+        return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    });
+    const Range range = find_price(prices, own);
+    return range != Range{} ? range : find_price(prices, name);
 }
 
 const char* cable_price(topo::CableKind kind) {
@@ -42,6 +54,8 @@ void add_line(Bill& bill, std::string what, double count, const Range& each, Ran
 
 Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices& prices) {
     Bill bill;
+    const std::string generation = topo::link_speed(cluster.fabric.spec.generation).name;
+    const Range port = price_of_kind(prices, "switch_port", generation);
     double ports = 0;
     // A port of a plane costs and consumes its part of one with a NIC's rate. Transceivers and
     // cables have a NIC's rate: each has the links of all planes side by side.
@@ -52,12 +66,11 @@ Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices&
                  fmt::format("switches of level {}{}, {} ports each", level.level, of_planes,
                              level.radix),
                  static_cast<double>(level.switches) * planes,
-                 find_price(prices, "switch_port") * (static_cast<double>(level.radix) / planes),
-                 bill.network_usd);
+                 port * (static_cast<double>(level.radix) / planes), bill.network_usd);
         ports += static_cast<double>(level.ports_used);
     }
-    add_line(bill, "NICs", static_cast<double>(report.hcas), find_price(prices, "nic"),
-             bill.network_usd);
+    add_line(bill, "NICs", static_cast<double>(report.hcas),
+             price_of_kind(prices, "nic", generation), bill.network_usd);
     double transceivers = 0;
     for (const topo::CableReport& cable : report.cables) {
         add_line(
@@ -71,7 +84,9 @@ Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices&
     }
     const Range node = find_price(prices, "node");
     add_line(bill, fmt::format("nodes of {} GPUs", cluster.gpus_per_node), cluster.nodes(),
-             node != Range{} ? node : find_price(prices, "gpu") * cluster.gpus_per_node,
+             node != Range{}
+                 ? node
+                 : price_of_kind(prices, "gpu", cluster.gpu.name) * cluster.gpus_per_node,
              bill.nodes_usd);
     bill.network_w += find_price(prices, "switch_port_w") * ports;
     bill.network_w += find_price(prices, "nic_w") * static_cast<double>(report.hcas);
@@ -81,6 +96,36 @@ Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices&
                               : cluster.gpus_per_node * cluster.gpu.power_w * 1.6;
     bill.nodes_w += Range{0.7 * node_w, node_w} * cluster.nodes();
     return bill;
+}
+
+Range RunningCost::all() const {
+    Range sum = capital;
+    sum += energy;
+    sum += hosting;
+    return sum;
+}
+
+RunningCost running_cost(const Bill& bill, std::uint32_t gpus, const Prices& prices) {
+    constexpr double kHour = 3600;
+    constexpr double kYear = 365.25 * 24 * kHour;
+    if (const Range rent = find_price(prices, "gpu_hour"); rent != Range{}) {
+        return {.capital = rent * (gpus / kHour)};
+    }
+    RunningCost cost;
+    const Range years = find_price(prices, "depreciation_years");
+    if (years.low > 0) {
+        // What is used for longer costs less.
+        cost.capital = {(bill.nodes_usd.low + bill.network_usd.low) / (years.high * kYear),
+                        (bill.nodes_usd.high + bill.network_usd.high) / (years.low * kYear)};
+    }
+    const Range energy = find_price(prices, "energy_kwh");
+    const Range pue = find_price(prices, "pue");
+    const Range hosting = find_price(prices, "hosting_kw_month") * (12 / kYear);
+    const double kw_low = (bill.nodes_w.low + bill.network_w.low) / 1e3;
+    const double kw_high = (bill.nodes_w.high + bill.network_w.high) / 1e3;
+    cost.energy = {kw_low * pue.low * energy.low / kHour, kw_high * pue.high * energy.high / kHour};
+    cost.hosting = {kw_low * hosting.low, kw_high * hosting.high};
+    return cost;
 }
 
 }  // namespace softib::plan

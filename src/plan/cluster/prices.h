@@ -28,6 +28,7 @@ struct Range {
 
 /// The price of one item in US dollars, or its power in watts if the name ends with "_w". The price
 /// of a node is that of its GPUs ("gpu", with a share of the server) unless "node" is more than 0.
+/// "gpu_h100" and others of a kind have their own price unless it is 0, which means that of "gpu".
 struct Price {
     std::string name = {};
     double low = 0;
@@ -56,5 +57,16 @@ struct Bill {
 };
 /// Returns the bill of a cluster; `report` counts the switches and cables of one of its planes.
 Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices& prices);
+
+/// What a cluster costs while it is used, in US dollars a second.
+struct RunningCost {
+    Range capital = {};  ///< Nodes and network, divided by the years of their use; or rent.
+    Range energy = {};
+    Range hosting = {};
+
+    Range all() const;
+};
+/// Returns the costs of a cluster with this bill and `gpus` GPUs.
+RunningCost running_cost(const Bill& bill, std::uint32_t gpus, const Prices& prices);
 
 }  // namespace softib::plan

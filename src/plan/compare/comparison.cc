@@ -17,6 +17,7 @@
 #include "plan/cluster/fabric.h"
 #include "plan/collective/collective_model.h"
 #include "plan/collective/evidence.h"
+#include "plan/compare/changes.h"
 #include "plan/compare/variants.h"
 #include "plan/units.h"
 
@@ -46,128 +47,22 @@ void explain_equal_rows(Comparison& result, std::size_t apart, const CompareRequ
                     request.cluster.nodes()));
 }
 
-/// Returns the cluster with another shape of its fabric, which has the defaults of that shape.
-Cluster with_shape(Cluster cluster, topo::Shape shape) {
-    topo::Spec& old = cluster.fabric.spec;
-    topo::Spec spec;
-    spec.name = old.name;
-    spec.shape = shape;
-    spec.hosts = old.hosts;
-    spec.hcas_per_host = old.hcas_per_host;
-    spec.generation = old.generation;
-    old = spec;
-    return cluster;
-}
-
-/// Returns the cluster with `down` cables to hosts for each cable above a leaf, built of the same
-/// switches: leaves take more hosts, so that there are fewer of them and of the switches above.
-Cluster with_taper(Cluster cluster, std::uint32_t down) {
-    topo::Spec& spec = cluster.fabric.spec;
-    spec.oversubscription = {.down = down, .up = 1};
-    // The units of a SuperPOD have a host for each port down of a leaf. Without units, the cables
-    // up are as many as the hosts need.
-    if (down != 1 && spec.shape == topo::Shape::kSuperPod) {
-        spec.shape = topo::Shape::kRailOptimized;
-    }
-    return cluster;
-}
-
-/// Returns how the fullest leaf switch is cabled: "37 cables down and 19 up at a leaf of 64 ports".
-/// A number of cables is whole, so that few hosts may have more cables up than was asked for.
-std::string leaf_note(const Variant& variant) {
-    const auto fabric = fabric_of(variant);
-    std::size_t down_most = 0;
-    std::size_t up_most = 0;
-    std::size_t ports = 0;
-    for (std::size_t i = 0; fabric && i < fabric->nodes.size(); ++i) {
-        const topo::Node& node = fabric->nodes[i];
-        if (node.kind != topo::NodeKind::kSwitch || node.level != 0) {
-            continue;
-        }
-        std::size_t down = 0;
-        std::size_t up = 0;
-        for (const topo::PortLink& link : node.ports) {
-            if (link.peer != topo::kNoNode) {
-                (fabric->node(link.peer).kind == topo::NodeKind::kHca ? down : up) += 1;
-            }
-        }
-        if (down > down_most) {
-            down_most = down;
-            up_most = up;
-            ports = node.ports.size() - 1;
-        }
-    }
-    return down_most == 0 ? ""
-                          : fmt::format("{} cables down and {} up at a leaf of {} ports", down_most,
-                                        up_most, ports);
-}
-
-/// Returns variants of the request's cluster with less and less bandwidth above leaf switches, by
-/// the name of their oversubscription.
-std::vector<Variant> tapered(const CompareRequest& request) {
-    std::vector<Variant> variants;
-    for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
-        Variant variant{fmt::format("{}:1", down), with_taper(request.cluster, down)};
-        if (!variants.empty()) {
-            variant.leaf_ports = variants.front().leaf_ports;
-        } else if (const auto full = fabric_of(variant)) {
-            // A leaf with few hosts is generated without free ports. It stays the same switch.
-            const auto leaf = std::ranges::find_if(full->nodes, [](const topo::Node& node) {
-                return node.kind == topo::NodeKind::kSwitch && node.level == 0;
-            });
-            variant.leaf_ports = static_cast<std::uint32_t>(leaf->ports.size()) - 1;
-        }
-        variant.note = leaf_note(variant);
-        for (const Variant& before : variants) {
-            if (before.note == variant.note) {
-                variant.note += ", the same tree as with " + before.name;
-                break;
-            }
-        }
-        variants.push_back(std::move(variant));
-    }
-    return variants;
-}
-
 }  // namespace
 
 Comparison compare_oversubscription(const CompareRequest& request) {
-    Comparison result =
-        compare_variants("Oversubscription of leaves", "down:up", tapered(request), request);
+    Comparison result = compare_variants("Oversubscription of leaves", "down:up",
+                                         tapered(request.cluster), request);
     explain_equal_rows(result, 1, request);
     return result;
 }
 
 Comparison compare_topology(const CompareRequest& request) {
-    std::vector<Variant> variants;
-    for (const topo::Shape shape :
-         {topo::Shape::kFatTree, topo::Shape::kRailOptimized, topo::Shape::kRailOnly,
-          topo::Shape::kDragonfly, topo::Shape::kDragonflyPlus, topo::Shape::kTorus,
-          topo::Shape::kHyperX}) {
-        variants.push_back({topo::to_string(shape), with_shape(request.cluster, shape)});
-    }
+    const std::vector<Variant> variants = of_shapes(request.cluster);
     return compare_variants("Topologies for the same hosts", "topology", variants, request);
 }
 
 Comparison compare_generation(const CompareRequest& request) {
-    std::vector<Variant> variants;
-    for (const topo::Generation generation :
-         {topo::Generation::kEdr, topo::Generation::kHdr, topo::Generation::kNdr,
-          topo::Generation::kXdr, topo::Generation::kGdr}) {
-        Variant variant{topo::link_speed(generation).name, request.cluster};
-        variant.cluster.fabric.spec.generation = generation;
-        variant.cluster.fabric.spec.radix = 0;
-        if (generation == topo::Generation::kGdr) {
-            variant.note = "XDR's switches at twice its rate";
-        }
-        variants.push_back(variant);
-    }
-    for (Variant& variant : variants) {
-        // PCIe is somewhat faster than the link, as in the slots for a generation's HCAs.
-        Cluster& cluster = variant.cluster;
-        cluster.pcie.bytes_per_s = 1e18;
-        cluster.pcie.bytes_per_s = 1.1 * cluster.nic_bytes_per_s();
-    }
+    const std::vector<Variant> variants = of_generations(request.cluster);
     Comparison result = compare_variants("Generations of links", "generation", variants, request);
     result.notes.emplace_back(
         "each generation has switches of its own radix and PCIe that is fast "
@@ -176,17 +71,7 @@ Comparison compare_generation(const CompareRequest& request) {
 }
 
 Comparison compare_link_layer(const CompareRequest& request) {
-    std::vector<Variant> variants;
-    for (const Variant& taper : tapered(request)) {
-        for (const LinkLayer layer : {LinkLayer::kInfiniBand, LinkLayer::kRoce}) {
-            Variant variant = taper;
-            variant.name = to_string(layer) + (taper.name == "1:1" ? "" : ", " + taper.name);
-            variant.cluster.fabric.link_layer = layer;
-            variant.cluster.fabric.adaptive = layer == LinkLayer::kInfiniBand;
-            variant.cluster.fabric.sharp &= layer == LinkLayer::kInfiniBand;
-            variants.push_back(variant);
-        }
-    }
+    const std::vector<Variant> variants = of_link_layers(request.cluster);
     Comparison result = compare_variants("InfiniBand and RoCE", "network", variants, request);
     constexpr std::size_t kLayers = 2;
     explain_equal_rows(result, kLayers, request);

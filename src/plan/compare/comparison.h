@@ -22,6 +22,7 @@ struct ComparisonRow {
     std::vector<double> values = {};  ///< One value for each column; empty: it cannot be computed.
     std::string note = {};            ///< Why it cannot be computed, or what is special.
     std::uint64_t bytes = 0;          ///< Size of the operation, where rows differ in it.
+    std::string mapping = {};         ///< The mapping of a training job.
 };
 
 struct Comparison {

@@ -84,6 +84,15 @@ ExchangeCost LinkCommunication::cost(Exchange exchange, double bytes,
                                        far / rates_.fabric_bytes_per_s);
         return {rates_.start_s + latency + stream, near, far, stream};
     }
+    if (collnet_ && exchange == Exchange::kAllReduce && !inside) {
+        const double near = 2 * bytes * (group.per_domain - 1) / group.per_domain;
+        const double far = bytes / group.per_domain;
+        const double stream =
+            std::max(near / rates_.nvlink_bytes_per_s, far / rates_.fabric_bytes_per_s);
+        const double latency =
+            2 * ((group.per_domain - 1) * rates_.nvlink_step_s + rates_.fabric_step_s);
+        return {rates_.start_s + latency + stream, near, far, stream};
+    }
     // A ring passes each domain once; rings on the NICs of all its ranks divide the data.
     const double passes = exchange == Exchange::kAllReduce ? 2 : 1;
     const double moved = passes * bytes * (group.ranks - 1) / group.ranks;

@@ -75,11 +75,14 @@ struct LinkRates {
 LinkRates link_rates(const Cluster& cluster);
 
 /// Computes costs from rates and latencies alone: rings over all ranks, with the latency of a tree
-/// where that is less. Exchanges do not collide in the fabric.
+/// where that is less. Exchanges do not collide in the fabric. With CollNet switches between
+/// domains add up all-reduces: a NIC sends its part once and receives the sum meanwhile.
 class LinkCommunication : public Communication {
   public:
     explicit LinkCommunication(const Cluster& cluster)
-        : domain_gpus_(cluster.domain_gpus()), rates_(link_rates(cluster)) {}
+        : domain_gpus_(cluster.domain_gpus()),
+          rates_(link_rates(cluster)),
+          collnet_(cluster.fabric.collnet) {}
     LinkCommunication(std::uint32_t domain_gpus, const LinkRates& rates)
         : domain_gpus_(domain_gpus), rates_(rates) {}
     ExchangeCost cost(Exchange exchange, double bytes,
@@ -88,6 +91,7 @@ class LinkCommunication : public Communication {
   private:
     std::uint32_t domain_gpus_;
     LinkRates rates_;
+    bool collnet_ = false;
 };
 
 }  // namespace softib::plan

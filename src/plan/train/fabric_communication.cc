@@ -12,10 +12,10 @@ namespace {
 constexpr double kPlayedBytes = 64 << 20;
 
 /// Returns the bytes that a rank sends in an exchange, as its pattern counts them.
-double sent_bytes(Exchange exchange, double bytes, double ranks) {
+double sent_bytes(Exchange exchange, double bytes, double ranks, bool collnet) {
     switch (exchange) {
         case Exchange::kAllReduce:
-            return 2 * bytes * (ranks - 1) / ranks;
+            return collnet ? bytes : 2 * bytes * (ranks - 1) / ranks;
         case Exchange::kReduceScatter:
         case Exchange::kAllGather:
             return bytes * (ranks - 1) / ranks;
@@ -47,6 +47,7 @@ FabricCommunication::FabricCommunication(const Cluster& cluster, std::uint32_t g
     : gpus_(gpus),
       domain_gpus_(cluster.domain_gpus()),
       rails_aligned_(options.rails_aligned),
+      collnet_(cluster.fabric.collnet),
       links_(cluster),
       layout_(cluster, cluster.gpus() / cluster.domain_gpus(), options.order, options.rails_aligned,
               options.seed),
@@ -61,8 +62,8 @@ ExchangeCost FabricCommunication::cost(Exchange exchange, double bytes,
         return cost;
     }
     const Phase& phase = phase_of(pattern_of(exchange), ranks);
-    const double stream =
-        phase.seconds_per_byte * sent_bytes(exchange, bytes, static_cast<double>(ranks.size()));
+    const double stream = phase.seconds_per_byte *
+                          sent_bytes(exchange, bytes, static_cast<double>(ranks.size()), collnet_);
     cost.seconds += phase.latency_s + std::max(0.0, stream - cost.stream_s);
     cost.stream_s = std::max(cost.stream_s, stream);
     return cost;

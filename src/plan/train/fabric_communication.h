@@ -75,6 +75,7 @@ class FabricCommunication : public Communication {
     std::uint32_t gpus_;
     std::uint32_t domain_gpus_;
     bool rails_aligned_;
+    bool collnet_;
     LinkCommunication links_;
     Layout layout_;
     double leaf_s_;  ///< Latency between two HCAs of one leaf.

@@ -166,5 +166,23 @@ TEST(FabricCommunication, AnotherOrderOfRanksMovesTrafficToAnotherDimension) {
     EXPECT_GT(reduce_outside, reduce());
 }
 
+TEST(FabricCommunication, SwitchesThatAddUpHalveTheBytesOfAnAllReduce) {
+    Cluster cluster = *find_preset("hgx-h200:8");
+    const auto ranks = ranks_of(8, 8);
+    const auto bytes = [&](Exchange exchange) {
+        return LinkCommunication(cluster).cost(exchange, kGigabyte, ranks).fabric_bytes;
+    };
+    const auto seconds = [&](Exchange exchange) {
+        return fabric_of(cluster, 64)->cost(exchange, kGigabyte, ranks).seconds;
+    };
+    const double ring = bytes(Exchange::kAllReduce);
+    const double ring_s = seconds(Exchange::kAllReduce);
+    const double scatter_s = seconds(Exchange::kReduceScatter);
+    cluster.fabric.collnet = true;
+    EXPECT_NEAR(ring / bytes(Exchange::kAllReduce), 2 * 7.0 / 8, 1e-9);
+    EXPECT_LT(seconds(Exchange::kAllReduce), 0.65 * ring_s);
+    EXPECT_EQ(seconds(Exchange::kReduceScatter), scatter_s);
+}
+
 }  // namespace
 }  // namespace softib::plan

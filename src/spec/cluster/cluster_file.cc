@@ -114,6 +114,16 @@ class ClusterReader {
         cluster_.name = file_;
         cluster_.title = "described in " + file_;
         cluster_.source = file_;
+        return change(table);
+    }
+    /// Reads keys of a cluster that there is.
+    std::expected<Cluster, std::string> read(const toml::table& table, Cluster cluster) {
+        cluster_ = std::move(cluster);
+        return change(table);
+    }
+
+  private:
+    std::expected<Cluster, std::string> change(const toml::table& table) {
         // Base and GPU are set first, because the other keys change them.
         for (const std::string_view first : {"base", "gpu", ""}) {
             for (auto&& [key, node] : table) {
@@ -136,7 +146,6 @@ class ClusterReader {
         return cluster_;
     }
 
-  private:
     std::unexpected<std::string> refuse(const toml::source_region& where,
                                         const std::string& message) {
         return std::unexpected(fmt::format("{}: {}", place(file_, where), message));
@@ -320,6 +329,76 @@ std::expected<Cluster, std::string> parse_cluster(std::string_view text, const s
     return table ? ClusterReader(file).read(*table) : std::unexpected(table.error());
 }
 
+namespace {
+
+/// Returns all keys of clusters with their sections.
+std::vector<std::string> cluster_keys() {
+    std::vector<std::string> keys{"gpu"};
+    for (const NumberKey& each : number_keys()) {
+        keys.push_back(
+            fmt::format("{}{}{}", each.section, each.section.empty() ? "" : ".", each.name));
+    }
+    for (const char* const each : {"engine", "link_layer"}) {
+        keys.push_back(fmt::format("fabric.{}", each));
+    }
+    for (const KeyRule& rule : shape_keys()) {
+        if (rule.key.name != "hosts" && rule.key.name != "hcas" &&
+            !rule.key.name.ends_with("_pattern")) {
+            keys.push_back(fmt::format("fabric.{}", rule.key.name));
+        }
+    }
+    return keys;
+}
+
+/// Returns a value as TOML has it: a number, true, false, or a text in quotes.
+std::string toml_value(const std::string& key, const std::string& value) {
+    const bool is_text =
+        key == "gpu" ||
+        (key.starts_with("fabric.") && std::ranges::none_of(number_keys(), [&](const auto& each) {
+             return key == "fabric." + std::string(each.name);
+         }));
+    return is_text ? fmt::format("'{}'", value) : value;
+}
+
+}  // namespace
+
+std::expected<std::string, std::string> find_cluster_key(const std::string& name,
+                                                         std::vector<std::string_view> others) {
+    const std::vector<std::string> keys = cluster_keys();
+    std::string wanted = name;
+    std::ranges::replace(wanted, '-', '_');
+    for (const std::string& key : keys) {
+        if (key == wanted || key.ends_with("." + wanted)) {
+            return key;
+        }
+    }
+    for (const std::string_view key : keys) {
+        others.push_back(key.substr(key.find('.') + 1));
+    }
+    return std::unexpected(unknown_name("key", name, others));
+}
+
+std::expected<Cluster, std::string> change_cluster(Cluster cluster, const std::string& key,
+                                                   const std::string& value) {
+    const std::size_t dot = key.find('.');
+    const std::string section = dot == key.npos ? "" : fmt::format("[{}]\n", key.substr(0, dot));
+    const std::string text =
+        fmt::format("{}{} = {}\n", section, dot == key.npos ? key : key.substr(dot + 1),
+                    toml_value(key, value));
+    // Errors begin with a place in this text, which the user has not seen.
+    const std::string file = "a value";
+    const auto without_place = [](const std::string& error) {
+        const std::size_t end = error.find(": ");
+        return end == error.npos ? error : error.substr(end + 2);
+    };
+    const auto table = parse_toml(text, file);
+    if (!table) {
+        return std::unexpected(fmt::format("'{}' cannot be '{}'", key, value));
+    }
+    auto changed = ClusterReader(file).read(*table, std::move(cluster));
+    return changed ? std::move(changed) : std::unexpected(without_place(changed.error()));
+}
+
 std::expected<Cluster, std::string> find_cluster(const std::string& name) {
     if (is_description(name)) {
         return parse_cluster(name, "a cluster given as text");
@@ -386,6 +465,15 @@ std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
         found->low = *low;
         found->high = *high;
         found->source = *source;
+    }
+    for (const std::string_view all : {"gpu", "nic", "switch_port"}) {
+        for (plan::Price& price : prices) {
+            const bool of_kind = price.name.starts_with(fmt::format("{}_", all)) &&
+                                 !price.name.ends_with("_w") && price.name != "gpu_hour";
+            if (of_kind && table->contains(all) && !table->contains(price.name)) {
+                price.low = price.high = 0;
+            }
+        }
     }
     return prices;
 }

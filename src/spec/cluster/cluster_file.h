@@ -19,6 +19,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/cluster/cluster.h"
 #include "plan/cluster/prices.h"
@@ -36,7 +37,18 @@ std::expected<plan::Cluster, std::string> find_cluster(const std::string& name);
 std::expected<plan::Cluster, std::string> find_cluster(const std::string& name, std::uint32_t nodes,
                                                        std::uint32_t planes = 0);
 
-/// Returns the default prices, with those replaced that the file names.
+/// Returns the cluster with another value of one key: "nodes", "fabric.generation", or
+/// "generation" alone. The error continues "KEY=VALUE: ".
+std::expected<plan::Cluster, std::string> change_cluster(plan::Cluster cluster,
+                                                         const std::string& key,
+                                                         const std::string& value);
+/// Returns the key of a cluster that a name means, with its section: "generation" is
+/// "fabric.generation". The error names the nearest one.
+std::expected<std::string, std::string> find_cluster_key(const std::string& name,
+                                                         std::vector<std::string_view> others);
+
+/// Returns the default prices, with those replaced that the file names. A price of all GPUs, NICs
+/// or ports also replaces those of single kinds that the file does not name.
 std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
                                                       const std::string& file);
 std::expected<plan::Prices, std::string> load_prices(const std::string& file);

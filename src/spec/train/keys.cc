@@ -170,6 +170,11 @@ Result set_rails_crossed(TrainQuestion& question, const std::string&) {
     return {};
 }
 
+Result set_collnet(TrainQuestion& question, const std::string&) {
+    question.collnet = true;
+    return {};
+}
+
 Result add_export(TrainQuestion& question, const std::string& text) {
     question.exports.push_back(text);
     return {};
@@ -422,6 +427,8 @@ constexpr TrainKey kKeys[] = {
      .help = "messages arrive at the NIC of the next rail",
      .set = set_rails_crossed,
      .idle = needs_fabric},
+    {"collnet", "", kNet, "NCCL has a SHARP plug-in, so that switches add up all-reduces",
+     set_collnet},
     {.name = "tokens",
      .operand = "N",
      .group = "",

@@ -19,6 +19,9 @@ namespace softib::spec {
 
 namespace {
 
+/// The most GPUs of a domain with which NCCL takes CollNet for an all-reduce.
+constexpr std::uint32_t kCollnetGpusMost = 8;
+
 const TrainKey* find_key(std::string_view name) {
     const auto keys = train_keys();
     const auto found = std::ranges::find_if(keys, [&](const TrainKey& key) {
@@ -33,10 +36,12 @@ std::string quoted(std::string_view key) {
 }
 
 /// Reads one key. A switch that is false is as one that was not said.
-Result take_key(TrainQuestion& question, const SaidKey& said) {
+Result take_key(TrainQuestion& question, const SaidKey& said,
+                std::span<const std::string_view> others) {
     const TrainKey* const key = find_key(said.name);
     if (key == nullptr) {
         std::vector<std::string_view> names{"ask"};
+        names.insert(names.end(), others.begin(), others.end());
         std::ranges::transform(train_keys(), std::back_inserter(names), &TrainKey::name);
         return std::unexpected(unknown_name("key", said.name, names));
     }
@@ -65,7 +70,7 @@ Result take_key(TrainQuestion& question, const SaidKey& said) {
 /// Returns the text of a key's value. That of the table [cluster] or [model] is a description.
 std::optional<std::string> text_or_description(const toml::key& key, const toml::node& node) {
     const toml::table* const table = node.as_table();
-    if (table != nullptr && (key == "cluster" || key == "model")) {
+    if (table != nullptr && (key == "cluster" || key == "model" || key == "train")) {
         std::ostringstream text;
         toml::table lines = *table;
         lines.is_inline(false);
@@ -99,6 +104,15 @@ std::optional<std::string> find_idle_key(const TrainQuestion& question, const pl
         {"etp", job.model.experts == 0, job.model.name + " has no experts"},
         {"uneven", train && job.model.layers % stages == 0,
          fmt::format("the {} layers divide among {} stages", job.model.layers, stages)},
+        {"collnet", job.cluster.domain_gpus() > kCollnetGpusMost,
+         fmt::format("NCCL leaves no all-reduce to switches with more than {} GPUs in a domain",
+                     kCollnetGpusMost)},
+        {"collnet", train && question.wish.says_mapping() && job.mapping.zero != 0,
+         fmt::format("with zero {} gradients are reduce-scattered, for which NICs send as much",
+                     job.mapping.zero)},
+        {"collnet", one_replica, fmt::format("all {} GPUs are one replica", job.mapping.gpus)},
+        {"collnet", job.mapping.gpus <= job.cluster.domain_gpus(),
+         "the job is within one NVLink domain"},
         {"overlap_ep", job.model.experts == 0, job.model.name + " has no experts"},
         {"cuda_graphs", job.model.experts == 0,
          job.model.name + " has no experts, and hosts keep up with dense layers"},
@@ -168,12 +182,16 @@ std::expected<TrainQuestion, std::string> parse_question(std::string_view text, 
                                                          const std::string& file,
                                                          const std::string& folder) {
     const auto said = said_keys(text, file);
-    if (!said) {
-        return std::unexpected(said.error());
-    }
+    return said ? question_of(*said, ask, file, folder, {}) : std::unexpected(said.error());
+}
+
+std::expected<TrainQuestion, std::string> question_of(const std::vector<SaidKey>& said,
+                                                      TrainAsk ask, const std::string& file,
+                                                      const std::string& folder,
+                                                      std::span<const std::string_view> others) {
     TrainQuestion question;
-    for (const SaidKey& key : *said) {
-        if (const Result taken = take_key(question, key); !taken) {
+    for (const SaidKey& key : said) {
+        if (const Result taken = take_key(question, key, others); !taken) {
             return std::unexpected(fmt::format("{}: {}", key.place, taken.error()));
         }
     }
@@ -194,30 +212,43 @@ std::expected<TrainQuestion, std::string> parse_question(std::string_view text, 
 }
 
 std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask) {
-    auto model = named_model(question.model);
-    if (!model) {
+    // A wrong model is told before a wrong cluster.
+    if (const auto model = named_model(question.model); !model) {
         return std::unexpected(model.error());
     }
     auto cluster = find_cluster(question.cluster, 0, question.planes);
-    if (!cluster) {
-        return std::unexpected(cluster.error());
+    return cluster ? job_of(question, ask, *std::move(cluster)) : std::unexpected(cluster.error());
+}
+
+std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask,
+                                             plan::Cluster cluster) {
+    auto model = named_model(question.model);
+    if (!model) {
+        return std::unexpected(model.error());
     }
     if (!question.rates.empty()) {
         auto rates = load_rates(question.rates);
         if (!rates) {
             return std::unexpected(rates.error());
         }
-        if (rates->compute_capability > cluster->gpu.compute_capability) {
+        if (rates->compute_capability > cluster.gpu.compute_capability) {
             return std::unexpected(fmt::format(
                 "{} has rates of GPUs of compute capability {}, and {} has {}", question.rates,
-                rates->compute_capability, cluster->gpu.name, cluster->gpu.compute_capability));
+                rates->compute_capability, cluster.gpu.name, cluster.gpu.compute_capability));
         }
-        cluster->gpu.rates = *std::move(rates);
+        cluster.gpu.rates = *std::move(rates);
     }
+    if (question.collnet && !cluster.fabric.sharp) {
+        return std::unexpected(
+            fmt::format("collnet changes nothing here: the switches of {} do not aggregate; set "
+                        "sharp in its fabric",
+                        cluster.name));
+    }
+    cluster.fabric.collnet = question.collnet;
     const plan::JobWish wish = plan::with_defaults(question.wish);
     plan::Job job = ask == TrainAsk::kTrain
-                        ? plan::job_to_time(*std::move(model), *std::move(cluster), wish)
-                        : plan::job_to_search(*std::move(model), *std::move(cluster), wish);
+                        ? plan::job_to_time(*std::move(model), std::move(cluster), wish)
+                        : plan::job_to_search(*std::move(model), std::move(cluster), wish);
     if (const auto idle = find_idle_key(question, job, ask)) {
         return std::unexpected(*idle);
     }

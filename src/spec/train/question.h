@@ -39,6 +39,7 @@ struct TrainQuestion {
     bool placed_randomly = false;
     std::uint64_t seed = 1;
     bool rails_crossed = false;
+    bool collnet = false;       ///< Whether NCCL lets switches add up all-reduces.
     double tokens = 0;          ///< Tokens of the whole training; 0: not said.
     std::uint32_t top = 10;     ///< Mappings that a search returns.
     std::uint32_t threads = 0;  ///< Threads of a search; 0: one for each core.
@@ -97,6 +98,13 @@ std::string in_folder(std::string name, const std::string& folder);
 /// TOML.
 std::optional<std::string> asked_for(std::string_view text, const std::string& file);
 
+/// Reads a question from its keys. `others` are the keys that a caller has beside those of the
+/// table, for errors.
+std::expected<TrainQuestion, std::string> question_of(const std::vector<SaidKey>& said,
+                                                      TrainAsk ask, const std::string& file,
+                                                      const std::string& folder,
+                                                      std::span<const std::string_view> others);
+
 /// Reads a question from TOML, whose key `ask` has been read. Names of files are relative to
 /// `folder`. Errors begin with FILE:LINE:COLUMN.
 std::expected<TrainQuestion, std::string> parse_question(std::string_view text, TrainAsk ask,
@@ -105,5 +113,8 @@ std::expected<TrainQuestion, std::string> parse_question(std::string_view text, 
 
 /// Makes the job that a question is about: reads its model and its cluster.
 std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask);
+/// Does the same with a cluster that there is.
+std::expected<plan::Job, std::string> job_of(const TrainQuestion& question, TrainAsk ask,
+                                             plan::Cluster cluster);
 
 }  // namespace softib::spec

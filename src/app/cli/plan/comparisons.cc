@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "app/cli/text_file.h"
 #include "app/fabric/term.h"
 #include "plan/compare/comparison.h"
+#include "run/csv.h"
+#include "spec/description.h"
 
 namespace softib::app {
 
@@ -23,9 +26,17 @@ bool has_notes(const plan::Comparison& comparison) {
     return std::ranges::any_of(comparison.rows, [](const auto& row) { return !row.note.empty(); });
 }
 
+bool has_mappings(const plan::Comparison& comparison) {
+    return std::ranges::any_of(comparison.rows,
+                               [](const auto& row) { return !row.mapping.empty(); });
+}
+
 std::vector<std::string> header_of(const plan::Comparison& comparison) {
     std::vector<std::string> header{comparison.first_column};
     header.insert(header.end(), comparison.columns.begin(), comparison.columns.end());
+    if (has_mappings(comparison)) {
+        header.emplace_back("mapping");
+    }
     if (has_notes(comparison)) {
         header.emplace_back("note");
     }
@@ -38,10 +49,29 @@ std::vector<std::string> cells_of(const plan::Comparison& comparison,
     for (std::size_t i = 0; i < comparison.columns.size(); ++i) {
         cells.push_back(i < row.values.size() ? fmt::format("{:.5g}", row.values[i]) : "-");
     }
+    if (has_mappings(comparison)) {
+        cells.push_back(row.mapping.empty() ? "-" : row.mapping);
+    }
     if (has_notes(comparison)) {
         cells.push_back(row.note);
     }
     return cells;
+}
+
+std::string comparison_csv(const plan::Comparison& comparison) {
+    std::string text = run::csv_cell(comparison.first_column);
+    for (const std::string& column : comparison.columns) {
+        text += "," + run::csv_cell(column);
+    }
+    text += ",mapping,note\n";
+    for (const plan::ComparisonRow& row : comparison.rows) {
+        text += run::csv_cell(row.name);
+        for (std::size_t i = 0; i < comparison.columns.size(); ++i) {
+            text += "," + (i < row.values.size() ? run::csv_number(row.values[i]) : "");
+        }
+        text += fmt::format(",{},{}\n", run::csv_cell(row.mapping), run::csv_cell(row.note));
+    }
+    return text;
 }
 
 std::string comparison_text(const plan::Comparison& comparison) {
@@ -142,27 +172,38 @@ std::string comparison_html(const plan::Comparison& comparison) {
 
 int cmd_plan_compare(const PlanCompareOptions& options) {
     const answer::CompareQuestion& question = options.question;
-    if (const auto idle = find_idle_json(question.given, options.html)) {
-        return misuse(*idle);
+    for (const std::string& file : {options.html, options.csv}) {
+        if (const auto idle = find_idle_json(question.given, file)) {
+            return misuse(*idle);
+        }
     }
-    const OutputFile html{"--html", options.html};
-    const std::vector<std::string> read{question.cluster, question.prices};
-    if (const int wrong = check_outputs({&html, 1}, read); wrong != 0) {
+    if (const auto acts = check_question(question.job, spec::TrainAsk::kTrain, spec::flag_name);
+        !acts && !question.train.empty()) {
+        return misuse(acts.error());
+    }
+    const std::array written{OutputFile{"--html", options.html}, OutputFile{"--csv", options.csv}};
+    const std::vector<std::string> read{question.cluster, question.prices, question.train};
+    if (const int wrong = check_outputs(written, read); wrong != 0) {
         return wrong;
     }
-    Progress progress(question.what);
+    const std::string what = question.what.empty() ? "training" : question.what;
+    Progress progress(what);
     const auto comparison =
         answer::compare(question, [&](std::size_t done, std::size_t all, const std::string& name) {
-            progress.bar(done, all, fmt::format("rows of {}, {}", question.what, name));
+            progress.bar(done, all, fmt::format("rows of {}, {}", what, name));
         });
     if (!comparison) {
         return refuse(comparison.error());
     }
+    int status = 0;
+    if (!options.csv.empty()) {
+        status |= write_text(options.csv, comparison_csv(*comparison));
+    }
     if (!options.html.empty()) {
-        const int status = write_text(options.html, comparison_html(*comparison));
-        if (status != 0 || options.html == "-") {
-            return status;
-        }
+        status |= write_text(options.html, comparison_html(*comparison));
+    }
+    if (status != 0 || options.html == "-" || options.csv == "-") {
+        return status;
     }
     fmt::print("{}", options.json ? answer::to_json(*comparison) : comparison_text(*comparison));
     return 0;

@@ -36,8 +36,10 @@ int cmd_plan_collective(const PlanCollectiveOptions& options);
 
 struct PlanCompareOptions {
     answer::CompareQuestion question;
+    std::vector<std::string> vary;  ///< KEY=VALUE,...
     bool json = false;
     std::string html;
+    std::string csv;
 };
 int cmd_plan_compare(const PlanCompareOptions& options);
 
