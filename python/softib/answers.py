@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas
 
 
+# Tables that explain an answer, and are not what was asked for.
+_ASIDE = ("choices",)
+
+
 class Answer:
     """An answer. Keys of its JSON are attributes, or answer["key"]; answer.data is all of it. It
     prints itself, and to_frame() makes a DataFrame of it."""
@@ -73,7 +77,8 @@ class Answer:
         "cost.lines": the first one unless said. An answer that has none is one row, in which a key
         of a key has a dot, as "parts_s.matmul"."""
         if table is None:
-            tables = [name for name, value in self.data.items() if _is_table(value)]
+            tables = [name for name, value in self.data.items()
+                      if _is_table(value) and name not in _ASIDE]
             return _rows_of(self.data[tables[0]] if tables else [self.data])
         found: Any = self.data
         for key in table.split("."):

@@ -384,22 +384,36 @@ class Mapping(Described):
     pp: pipeline stages
     interleave: chunks of layers of a stage (virtual pipeline)
     cp: parts of a sequence (context parallelism)
+    cp_comm: how keys and values of other parts are reached: "p2p", "all-gather" or "a2a"
     ep: ranks that divide the experts (expert parallelism)
+    etp: ranks that divide each expert
     zero: what replicas divide: 0 nothing, 1 optimizer, 2 gradients too, 3 all (FSDP)
+    hsdp: ranks that divide it; groups of them are replicas
     uneven: True: stages may differ by a layer
 
     batch: sequences of a step; about 4 Mi tokens unless said
     micro_batch: sequences that a pipeline takes at once
     sequence: tokens of a sequence; the model's unless said
 
+    framework: whose defaults hold: "megatron-lm", "megatron-bridge", "nemo" or "fsdp2"
+    lora: rank of the adapters, which alone are trained
+    lora_targets: matrices that have adapters: "all" or "attention"
     recompute: activations that are computed again: "none", "selective" or "full"
-    attention: "flash" or "unfused"
+    recompute_layers: layers of a stage or chunk that full recomputation takes
+    offload_layers: layers whose activations wait in the host's memory
+    offload_optimizer: True: the host has the optimizer's state, and updates it
+    fp8_activations: True: inputs of activation functions are kept in 8 bits
+    attention: "flash", "flash-fp8" or "unfused"
     precision: recipe of matrix products: bf16, fp16, fp8, fp8-block, mxfp8 or nvfp4
-    tp_overlap: exchanges of tensor parallelism that are hidden: "none", "backward" or "all"
     grad_bytes: bytes of a gradient, 2 or 4
+    param_bytes: bytes of a parameter as it is held and gathered, 1 or 2
+    tp_overlap: exchanges of tensor parallelism that are hidden: "none", "backward" or "all"
     comm_sms: multiprocessors of a GPU that only communicate
+    sequence_parallel: True: what lies between matrices is divided, also if the framework would not
     no_sequence_parallel: True: what lies between matrices is kept whole
-    no_overlap_dp: True: gradients and parameters travel while nothing computes
+    overlap_dp: True: gradients and parameters travel while layers compute
+    no_overlap_dp: True: they travel while nothing computes
+    overlap_pp: True: stages compute while they send
     no_overlap_pp: True: stages wait while they send
     overlap_ep: True: another micro-batch hides the exchanges of experts
     cuda_graphs: True: hosts launch passes as a whole
@@ -411,20 +425,34 @@ class Mapping(Described):
     pp: int | None = None
     interleave: int | None = None
     cp: int | None = None
+    cp_comm: str | None = None
     ep: int | None = None
+    etp: int | None = None
     zero: int | None = None
+    hsdp: int | None = None
     uneven: bool | None = None
     batch: int | None = None
     micro_batch: int | None = None
     sequence: int | None = None
+    framework: str | None = None
+    lora: int | None = None
+    lora_targets: str | None = None
     recompute: str | None = None
+    recompute_layers: int | None = None
+    offload_layers: int | None = None
+    offload_optimizer: bool | None = None
+    fp8_activations: bool | None = None
     attention: str | None = None
     precision: str | None = None
-    tp_overlap: str | None = None
     grad_bytes: int | None = None
+    param_bytes: int | None = None
+    tp_overlap: str | None = None
     comm_sms: int | None = None
+    sequence_parallel: bool | None = None
     no_sequence_parallel: bool | None = None
+    overlap_dp: bool | None = None
     no_overlap_dp: bool | None = None
+    overlap_pp: bool | None = None
     no_overlap_pp: bool | None = None
     overlap_ep: bool | None = None
     cuda_graphs: bool | None = None
@@ -432,9 +460,12 @@ class Mapping(Described):
 
     # What a mapping that nobody described would have. Saying it again may be refused as idle.
     _USUAL = {"interleave": 1, "zero": 1, "uneven": False, "attention": "flash",
-              "precision": "bf16", "tp_overlap": "backward", "grad_bytes": 4, "comm_sms": 0,
-              "overlap_ep": False, "cuda_graphs": False, "rank_order": "tp-cp-dp-pp",
-              "no_sequence_parallel": False, "no_overlap_dp": False, "no_overlap_pp": False}
+              "precision": "bf16", "tp_overlap": "backward", "grad_bytes": 4, "param_bytes": 2,
+              "comm_sms": 0, "overlap_ep": False, "cuda_graphs": False,
+              "rank_order": "tp-cp-dp-pp", "no_sequence_parallel": False, "no_overlap_dp": False,
+              "no_overlap_pp": False, "etp": 1, "cp_comm": "p2p", "lora": 0, "lora_targets": "all",
+              "recompute_layers": 0, "offload_layers": 0, "offload_optimizer": False,
+              "fp8_activations": False}
 
     @classmethod
     def of(cls, answer: Any) -> Mapping:
@@ -443,6 +474,8 @@ class Mapping(Described):
         told = told.get("mapping", told)
         for name in ("sequence_parallel", "overlap_dp", "overlap_pp"):
             if name in told:
-                told[f"no_{name}"] = not told[name]
+                told[f"no_{name}"] = not told.pop(name)
+        if told.get("hsdp") == told.get("dp", 0) * told.get("cp", 1):
+            told.pop("hsdp", None)  # It has no replicas.
         return cls(**{name: told[name] for name in places(cls)
                       if name in told and told[name] != cls._USUAL.get(name)})

@@ -39,10 +39,6 @@ constexpr std::array kUnits{Unit{"ms", 1e-3}, Unit{"s", 1}, Unit{"min", 60}, Uni
 template <typename Value>
 using Parsed = std::expected<Value, Refusal>;
 
-Refusal misuse(std::string text) {
-    return {std::move(text), true};
-}
-
 /// Sets a time of the job from an option's text.
 std::expected<void, Refusal> put_time(double& field, std::string_view option,
                                       const std::string& text) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spec/train/question.h"
@@ -129,6 +130,11 @@ struct Refusal {
     std::string text = {};
     bool misuse = false;  ///< The question itself is wrong: an option, and not what it names.
 };
+
+/// Returns why a question itself is wrong.
+inline Refusal misuse(std::string text) {
+    return {std::move(text), true};
+}
 
 /// Hears how far an answer is; may be empty.
 using Watch = std::function<void(std::size_t done, std::size_t all, const std::string& what)>;

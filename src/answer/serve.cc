@@ -21,10 +21,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Refusal misuse(std::string text) {
-    return {std::move(text), true};
-}
-
 std::optional<double> rate_of(const std::string& text) {
     double rate = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), rate);

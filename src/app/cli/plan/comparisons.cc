@@ -147,8 +147,9 @@ std::string cost_plot(const plan::Comparison& comparison) {
              .x_low = row.values[low],
              .x_high = row.values[high]});
     }
-    return panel("What the network costs, and what it does",
-                 scatter_plot(points, {.x_name = "network, M$",
+    return panel(steps ? "What a cluster costs, and what a step takes"
+                       : "What the network costs, and what it does",
+                 scatter_plot(points, {.x_name = steps ? "cluster, M$" : "network, M$",
                                        .y_name = comparison.columns[what],
                                        .more_is_better = !steps}) +
                      "<p class=\"muted\">Green: no other costs less and does as much (the Pareto "

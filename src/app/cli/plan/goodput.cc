@@ -27,7 +27,7 @@ using answer::GoodputReport;
 using answer::show_duration;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string percent(double part) {
+std::string percent_text(double part) {
     return fmt::format("{:.2f}", 100 * part);
 }
 
@@ -50,9 +50,9 @@ std::vector<std::string> summary_of(const GoodputReport& report) {
     const plan::GoodputJob& job = report.job;
     std::vector<std::string> lines{
         fmt::format("effective training time {} %, {} to {} in 4 of 5 of {} (least {}, most {})",
-                    percent(ettr.mean()), percent(ettr.percentile(10)),
-                    percent(ettr.percentile(90)), plan::counted(report.runs, "run"),
-                    percent(ettr.min()), percent(ettr.max())),
+                    percent_text(ettr.mean()), percent_text(ettr.percentile(10)),
+                    percent_text(ettr.percentile(90)), plan::counted(report.runs, "run"),
+                    percent_text(ettr.min()), percent_text(ettr.max())),
         fmt::format("{:.0f} interruptions that nobody planned, {:.0f} to {:.0f} in 4 of 5 runs: "
                     "one in {}; {} until the next step",
                     stops.mean(), stops.percentile(10), stops.percentile(90),
@@ -99,7 +99,7 @@ const std::vector<std::string> kLostHeader{"lost by", "% of the time"};
 Rows lost_rows(const GoodputReport& report) {
     Rows rows;
     for (const auto& [name, part] : lost_by(report)) {
-        rows.push_back({name, percent(part)});
+        rows.push_back({name, percent_text(part)});
     }
     return rows;
 }
@@ -117,9 +117,9 @@ Rows cause_rows(const GoodputReport& report) {
         std::vector<std::string>& row = rows.emplace_back();
         row = {report.job.failures.kinds[i].name, fmt::format("{:.1f}", mean.failures),
                fmt::format("{:.1f}", mean.interruptions),
-               percent(mean.lost() / report.job.horizon_s)};
+               percent_text(mean.lost() / report.job.horizon_s)};
         for (const double lost : mean.lost_s) {
-            row.push_back(lost > 0 ? percent(lost / report.job.horizon_s) : "-");
+            row.push_back(lost > 0 ? percent_text(lost / report.job.horizon_s) : "-");
         }
     }
     return rows;
@@ -130,7 +130,7 @@ const std::vector<std::string> kRemedyHeader{"what would help", "% effective", "
 Rows remedy_rows(const GoodputReport& report) {
     Rows rows;
     for (const answer::RemedyReport& each : report.remedies) {
-        rows.push_back({each.name, percent(each.ettr), fmt::format("{:+.2f}", 100 * each.gain),
+        rows.push_back({each.name, percent_text(each.ettr), fmt::format("{:+.2f}", 100 * each.gain),
                         each.usd ? millions(*each.usd) : "-", millions(each.worth_usd)});
     }
     return rows;
@@ -164,34 +164,43 @@ std::string to_text(const GoodputReport& report) {
 }
 
 std::string to_html(const GoodputReport& report) {
-    std::string page = page_head(title_of(report));
-    for (const std::string& line : summary_of(report)) {
-        page += fmt::format("<p>{}</p>\n", escaped(line));
-    }
+    const plan::Distribution& ettr = report.goodput.ettr;
+    const plan::Distribution& stops = report.goodput.interruptions;
+    std::string page =
+        page_head(title_of(report)) +
+        tiles({{"Effective training time", percent_text(ettr.mean()) + " %",
+                fmt::format("{} to {} in 4 of 5 of {}", percent_text(ettr.percentile(10)),
+                            percent_text(ettr.percentile(90)), plan::counted(report.runs, "run"))},
+               {"Interruptions", fmt::format("{:.0f}", stops.mean()),
+                fmt::format("{:.0f} to {:.0f} in 4 of 5 runs", stops.percentile(10),
+                            stops.percentile(90))},
+               {"Checkpoint", show_duration(report.job.interval()), "of training before each"}});
     std::vector<std::pair<std::string, double>> bars;
     for (const auto& [name, part] : lost_by(report)) {
         bars.emplace_back(name, 100 * part);
     }
-    page += "<h2>Where the time is lost</h2>\n" + bar_plot(bars, "%");
+    page += panel("Where the time is lost", bar_plot(bars, "%"));
     bars.clear();
     for (const std::size_t i : by_loss(report)) {
         bars.emplace_back(report.job.failures.kinds[i].name,
                           100 * report.goodput.mean.kinds[i].lost() / report.job.horizon_s);
     }
-    page += "<h2>Which failure takes it</h2>\n" + bar_plot(bars, "%");
+    page += panel("Which failure takes it", bar_plot(bars, "%"));
     bars.clear();
     for (const answer::RemedyReport& each : report.remedies) {
         bars.emplace_back(each.name, 100 * std::max(0.0, each.gain));
     }
-    page += "<h2>What would help</h2>\n" + bar_plot(bars, "points") +
-            page_table(kRemedyHeader, remedy_rows(report)) +
-            page_table(kLostHeader, lost_rows(report)) +
-            page_table(kCauseHeader, cause_rows(report)) +
-            fmt::format("<p class=\"note\">{}</p>\n", escaped(kWorth));
-    for (const std::string& note : report.notes) {
-        page += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+    std::string lines;
+    for (const std::string& line : summary_of(report)) {
+        lines += fmt::format("<p>{}</p>\n", escaped(line));
     }
-    return page + kPageFoot;
+    std::vector<std::string> basis{kWorth};
+    basis.insert(basis.end(), report.notes.begin(), report.notes.end());
+    return page + panel("What would help", bar_plot(bars, "points")) +
+           panel("As tables", lines + page_table(kRemedyHeader, remedy_rows(report)) +
+                                  page_table(kLostHeader, lost_rows(report)) +
+                                  page_table(kCauseHeader, cause_rows(report))) +
+           notes_html("What the figures stand on", basis) + page_foot();
 }
 
 }  // namespace
