@@ -78,33 +78,6 @@ std::string note_of(const plan::SearchResult& chosen) {
     return text;
 }
 
-/// Returns how busy the exchanges of a step keep the fabric.
-std::optional<plan::FabricLoad> load_of(const plan::Job& job, const plan::Step& step,
-                                        const plan::Communication& network) {
-    using plan::Dimension;
-    const plan::Groups groups = plan::groups_of(job.mapping);
-    const auto bytes = [&](Dimension dimension) {
-        return step.bytes[static_cast<std::size_t>(dimension)].fabric;
-    };
-    // Gradients of experts have a group of their own; both have their parts by parameters.
-    const double experts = plan::expert_layer_parameters(job.model, job.mapping);
-    const bool moe = job.model.expert_layers() > 0;
-    const double shared = plan::shared_layer_parameters(job.model, job.mapping, moe);
-    const double part = moe ? experts / (experts + shared) : 0;
-    const double data = bytes(Dimension::kData);
-    return network.load({{plan::Exchange::kAllReduce, groups.tensor, bytes(Dimension::kTensor)},
-                         {plan::Exchange::kAllGather, groups.context, bytes(Dimension::kContext)},
-                         {plan::Exchange::kAllToAll, groups.expert, bytes(Dimension::kExpert)},
-                         {plan::Exchange::kSend, groups.pipeline, bytes(Dimension::kPipeline)},
-                         {plan::Exchange::kAllReduce, groups.data, data * (1 - part)},
-                         {plan::Exchange::kAllReduce, groups.expert_data, data * part}},
-                        step.seconds);
-}
-
-}  // namespace
-
-namespace {
-
 using JobOf = std::expected<plan::Job, std::string>;
 
 std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, JobOf job,
@@ -145,7 +118,6 @@ std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, Jo
     if (!chosen.best.empty()) {
         notes.insert(notes.begin(), note_of(chosen));
     }
-    auto load = load_of(*job, *step, **network);
     return TimedStep{
         .report = {.model = std::move(job->model),
                    .cluster = std::move(job->cluster),
@@ -157,12 +129,35 @@ std::expected<TimedStep, std::string> time_job(const TrainQuestion& question, Jo
                    .choices = plan::choices_of(job->mapping, question.wish.preset, question.given),
                    .tokens = question.tokens,
                    .network = question.network,
-                   .load = std::move(load),
                    .notes = std::move(notes)},
         .network = *std::move(network)};
 }
 
 }  // namespace
+
+std::optional<plan::FabricLoad> load_of(const TimedStep& timed) {
+    using plan::Dimension;
+    const StepReport& report = timed.report;
+    const plan::Step& step = report.step;
+    const plan::Groups groups = plan::groups_of(report.mapping);
+    const auto bytes = [&](Dimension dimension) {
+        return step.bytes[static_cast<std::size_t>(dimension)].fabric;
+    };
+    // Gradients of experts have a group of their own; both have their parts by parameters.
+    const double experts = plan::expert_layer_parameters(report.model, report.mapping);
+    const bool moe = report.model.expert_layers() > 0;
+    const double shared = plan::shared_layer_parameters(report.model, report.mapping, moe);
+    const double part = moe ? experts / (experts + shared) : 0;
+    const double data = bytes(Dimension::kData);
+    return timed.network->load(
+        {{plan::Exchange::kAllReduce, groups.tensor, bytes(Dimension::kTensor)},
+         {plan::Exchange::kAllGather, groups.context, bytes(Dimension::kContext)},
+         {plan::Exchange::kAllToAll, groups.expert, bytes(Dimension::kExpert)},
+         {plan::Exchange::kSend, groups.pipeline, bytes(Dimension::kPipeline)},
+         {plan::Exchange::kAllReduce, groups.data, data * (1 - part)},
+         {plan::Exchange::kAllReduce, groups.expert_data, data * part}},
+        step.seconds);
+}
 
 std::expected<TimedStep, std::string> time_step(const TrainQuestion& question) {
     Networks networks;

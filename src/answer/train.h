@@ -34,7 +34,6 @@ struct StepReport {
     std::vector<plan::Choice> choices = {};      ///< How the job computes, and who says so.
     double tokens = 0;                           ///< Tokens to train on; 0: the user did not say.
     std::string network = {};                    ///< How exchanges were timed: "flow".
-    std::optional<plan::FabricLoad> load = {};   ///< How busy the step keeps the fabric, if known.
     std::vector<std::string> notes = {};  ///< What the answer stands on (plan/train/basis.h).
 };
 
@@ -64,6 +63,10 @@ std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& quest
 /// Does the same on a network that an earlier question may have left.
 std::expected<TimedStep, std::string> time_step(const spec::TrainQuestion& question,
                                                 Networks& networks);
+
+/// Returns how busy the exchanges of a step keep the fabric, if its network knows. It takes longer
+/// than the step itself.
+std::optional<plan::FabricLoad> load_of(const TimedStep& timed);
 
 /// What a caller may do while a search runs; both may be empty.
 struct SearchWatch {

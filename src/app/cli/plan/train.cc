@@ -110,7 +110,7 @@ int cmd_plan_train(const TrainOptions& options) {
         status |= write_text(question.trace, plan::chrome_trace(report.step));
     }
     if (!question.html.empty()) {
-        status |= write_text(question.html, train::to_html(report));
+        status |= write_text(question.html, train::to_html(report, answer::load_of(*timed)));
     }
     if (question.trace != "-" && question.html != "-") {
         fmt::print("{}", options.json ? answer::to_json(report) : train::to_text(report));

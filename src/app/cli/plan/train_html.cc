@@ -286,7 +286,7 @@ std::string candidate_text(const plan::Candidate& each) {
 
 }  // namespace
 
-std::string to_html(const Report& report) {
+std::string to_html(const Report& report, const std::optional<plan::FabricLoad>& load) {
     const plan::Mapping& mapping = report.mapping;
     const plan::Step& step = report.step;
     std::string body = page_head(fmt::format("{} on {} {} of {}", report.model.name, mapping.gpus,
@@ -305,14 +305,13 @@ std::string to_html(const Report& report) {
                       "<details><summary>As a table</summary>\n" +
                       page_table({"part", "time", "share"}, part_rows(step)) + "</details>\n");
     body += panel("Timeline", timeline_picture(step));
-    std::string network = report.load ? fabric_picture(*report.load) : "";
+    std::string network = load ? fabric_picture(*load) : "";
     if (const Rows bytes = byte_rows(report); !bytes.empty()) {
         network += "<h3>What a GPU sends in a step</h3>\n" +
                    page_table({"dimension", "ranks", "exposed", "NVLink", "fabric"}, bytes);
     }
     if (!network.empty()) {
-        body += panel(report.load ? "The fabric, and how busy a step keeps it" : "Communication",
-                      network);
+        body += panel(load ? "The fabric, and how busy a step keeps it" : "Communication", network);
     }
     body += panel("Memory of a GPU",
                   memory_bar(step.memory) + "<details><summary>As a table</summary>\n" +

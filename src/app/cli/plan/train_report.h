@@ -4,6 +4,7 @@
 // What `softib plan train`, `search` and `models` print: text for a terminal or a pipe, and a page
 // of HTML with the timeline of a step. answer/train.h has the JSON.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,16 +26,17 @@ Rows part_rows(const plan::Step& step);
 /// Returns the exchanges of each dimension of parallelism: name, ranks, time that is not hidden by
 /// computation, bytes on NVLink, bytes on the fabric.
 Rows byte_rows(const Report& report);
-/// Returns the parts of a GPU's memory use: name, GiB.
 /// Returns how the job computes: what, its value, and who says so.
 Rows choice_rows(const Report& report);
+/// Returns the parts of a GPU's memory use: name, GiB.
 Rows memory_rows(const plan::MemoryUse& memory);
 /// Returns one line with the time of a step, MFU and tokens a second, and a second line with the
 /// days of training if the user has said on how many tokens.
 std::string summary(const Report& report);
 
 std::string to_text(const Report& report);
-std::string to_html(const Report& report);
+/// Returns the report as a page; `load` is that of the fabric, if it is known.
+std::string to_html(const Report& report, const std::optional<plan::FabricLoad>& load);
 
 std::string to_text(const Search& search);
 std::string to_html(const Search& search);
