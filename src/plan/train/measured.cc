@@ -344,34 +344,45 @@ std::vector<double> fit_constants() {
     return Fitting().constants();
 }
 
-StepInterval interval_of(double seconds, const StepClass& kind) {
-    // The errors of the same kind, if there are enough; else of the same sort of model.
-    constexpr std::size_t kEnough = 5;
+namespace {
+
+/// Returns the size of error below which 4 of 5 new steps stay if they are like those of `alike`,
+/// and the number of these.
+template <typename Alike>
+std::pair<double, std::size_t> usual_error(Alike alike) {
     constexpr double kShare = 0.8;
     std::vector<double> errors;
-    std::string name = describe(kind);
-    const auto take = [&](auto alike) {
-        for (const KnownError& each : known_errors()) {
-            const auto step = std::ranges::find(measured_steps(), each.id, &MeasuredStep::id);
-            const StepCase made = case_of(*step);
-            if (alike(class_of(made.model, made.mapping, made.seconds))) {
-                errors.push_back(std::abs(std::log1p(each.leave_one_out)));
-            }
+    for (const KnownError& each : known_errors()) {
+        const auto step = std::ranges::find(measured_steps(), each.id, &MeasuredStep::id);
+        const StepCase made = case_of(*step);
+        if (alike(class_of(made.model, made.mapping, made.seconds))) {
+            errors.push_back(std::abs(std::log1p(each.leave_one_out)));
         }
-    };
-    take([&](const StepClass& other) { return other == kind; });
-    if (errors.size() < kEnough) {
-        errors.clear();
-        name = kind.experts ? "mixture of experts" : "dense";
-        take([&](const StepClass& other) { return other.experts == kind.experts; });
     }
     std::ranges::sort(errors);
-    const auto at = static_cast<std::size_t>(kShare * static_cast<double>(errors.size()));
-    const double most = errors[std::min(at, errors.size() - 1)];
+    // A new one is the greatest of all with the same chance as any other: so few say less.
+    const auto rank =
+        static_cast<std::size_t>(std::ceil(kShare * static_cast<double>(errors.size() + 1)));
+    return {errors.empty() ? 0 : errors[std::min(rank, errors.size()) - 1], errors.size()};
+}
+
+}  // namespace
+
+StepInterval interval_of(double seconds, const StepClass& kind) {
+    constexpr std::size_t kEnough = 5;
+    const auto [of_kind, alike] =
+        usual_error([&](const StepClass& other) { return other == kind; });
+    const auto [of_sort, all] =
+        usual_error([&](const StepClass& other) { return other.experts == kind.experts; });
+    // Steps of a kind are often of one source, so that no kind is known better than its sort.
+    const bool by_kind = alike >= kEnough && of_kind >= of_sort;
+    const double most = by_kind ? of_kind : of_sort;
     return {.low = seconds * std::exp(-most),
             .high = seconds * std::exp(most),
-            .steps = static_cast<std::uint32_t>(errors.size()),
-            .kind = std::move(name)};
+            .steps = static_cast<std::uint32_t>(by_kind ? alike : all),
+            .kind = by_kind        ? describe(kind)
+                    : kind.experts ? "mixture of experts"
+                                   : "dense"};
 }
 
 }  // namespace softib::plan
