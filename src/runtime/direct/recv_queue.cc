@@ -20,6 +20,8 @@ namespace {
 /// Spare slots of a shared receive queue, for the requests of senders that die at about the same
 /// time.
 constexpr std::uint32_t kSrqSpare = 16;
+/// How many requests ahead a post fetches the line of a slot, which a sender had last.
+constexpr std::uint32_t kPostsAhead = 8;
 
 }  // namespace
 
@@ -44,6 +46,7 @@ bool ring_init(Process& process, shm::RecvRing& ring, std::uint32_t entries, std
     ring.tail.store(0);
     ring.head.store(0);
     ring.lock.store(0);
+    ring.tail_seen = 0;
     ring.rnr_waiter.store(0);
     ring.ring_off = process.memory.chunks.allocate(std::uint64_t{slots} * ring.stride_bytes);
     return ring.ring_off != 0;
@@ -69,13 +72,11 @@ int ring_post_locked(const shm::Arena& arena, shm::RecvRing& ring, std::uint32_t
     shm::RecvWqe& wqe = *ring_slot(arena, ring, tail);
     wqe.wr_id = wr_id;
     wqe.num_sge = num_sge;
-    std::uint64_t total = 0;
     for (std::uint32_t i = 0; i < num_sge; ++i) {
         wqe.sges()[i] = sges[i];
-        total += sges[i].length;
     }
-    wqe.total_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, UINT32_MAX));
     ring.tail.store(tail + 1, std::memory_order_release);
+    shm::fetch_to_write(ring_slot(arena, ring, tail + kPostsAhead));
     return 0;
 }
 
@@ -87,6 +88,13 @@ void copy_out(const shm::RecvWqe& wqe, std::uint32_t index, shm::TakenRecv& out)
 }
 
 void ring_wake_sender(const Attachment& self, shm::RecvRing& ring) {
+    // A sender that has asked to be woken has every thread execute a barrier before it looks at the
+    // ring for the last time (Progress::arm_wakes).
+    if (self.hazard_fence) [[unlikely]] {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
     if (ring.rnr_waiter.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         const std::uint32_t waiter = ring.rnr_waiter.exchange(0);
         if (waiter != 0) {
@@ -96,7 +104,10 @@ void ring_wake_sender(const Attachment& self, shm::RecvRing& ring) {
 }
 
 Srq::Srq(Process& process, std::uint32_t index)
-    : shared_(&process.self.arena.srqs[index]), process_(&process), index_(index) {}
+    : given_back_(process.self.arena.srqs[index].given_back.load()),
+      shared_(&process.self.arena.srqs[index]),
+      process_(&process),
+      index_(index) {}
 
 std::uint32_t Srq::take_record(Process& process, const Init& init) {
     if (init.max_wr == 0 || init.max_wr > kRecvWrMax || init.max_sge > hca::kSgesMax) {
@@ -158,12 +169,17 @@ void Srq::destroy() {
 
 int Srq::post_locked(std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge) {
     shm::RecvRing& ring = shared_->ring;
-    return ring_post_locked(process_->self.arena, ring, ring.head.load(std::memory_order_acquire),
-                            wr_id, sges, num_sge);
+    const std::uint32_t given_back = shared_->given_back.load(std::memory_order_acquire);
+    if (given_back != given_back_ ||
+        ring.tail.load(std::memory_order_relaxed) - freed_ >= ring.entries) {
+        given_back_ = given_back;
+        freed_ = ring.head.load(std::memory_order_acquire);
+    }
+    return ring_post_locked(process_->self.arena, ring, freed_, wr_id, sges, num_sge);
 }
 
 void Srq::unlock_and_wake() {
-    lock_.unlock_full();
+    lock_.unlock();
     ring_wake_sender(process_->self, shared_->ring);
 }
 
@@ -227,11 +243,15 @@ bool srq_take(const Attachment& self, shm::SrqShared& srq, std::uint32_t srq_ind
     shm::RecvRing& ring = srq.ring;
     srq_lock(self.arena, srq, srq_index, self.lock_word, 0);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
-    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
-    if (head == tail || srq.live.load(std::memory_order_relaxed) == 0) {
+    const std::uint32_t limit = srq.limit.load(std::memory_order_relaxed);
+    if (!has_request(ring, head) || srq.live.load(std::memory_order_relaxed) == 0) {
         shm::shm_unlock(ring.lock);
         return false;
     }
+    if (limit != 0 && ring.tail_seen - head - 1 < limit) {
+        ring.tail_seen = ring.tail.load(std::memory_order_acquire);
+    }
+    const bool reached = limit != 0 && ring.tail_seen - head - 1 < limit;
     copy_out(*ring_slot(self.arena, ring, head), head, record.request);
     record.source = srq_index;
     record.use = srq.use;
@@ -241,8 +261,6 @@ bool srq_take(const Attachment& self, shm::SrqShared& srq, std::uint32_t srq_ind
     ring.head.store(head + 1, std::memory_order_release);
     park_point(shm::ParkPoint::kSrqHeadMoved);
     record.state.store(shm::DeliveryRecord::kTaken, std::memory_order_release);
-    const std::uint32_t limit = srq.limit.load(std::memory_order_relaxed);
-    const bool reached = limit != 0 && tail - head - 1 < limit;
     if (reached) {
         srq.limit.store(0, std::memory_order_relaxed);
     }

@@ -43,7 +43,8 @@ struct alignas(64) Cqe {
 };
 static_assert(sizeof(Cqe) == 64);
 
-/// A completion queue.
+/// A completion queue. Its first line belongs to its producers: while only one adds entries
+/// (sole_producer.h), that line stays in the producer's cache.
 struct alignas(64) CqShared {
     /// Held by the producer that writes an entry: a peer, or a sender of the owner's.
     std::atomic<std::uint32_t> lock;
@@ -52,20 +53,30 @@ struct alignas(64) CqShared {
     std::uint32_t consumed_seen;
     std::uint32_t mask;
     std::uint64_t ring_off;
-    Owner owner;
-    std::uint16_t hca;
-    std::uint32_t index;
-    std::uint32_t channel;  ///< Completion channel id; 0: none.
     std::uint32_t entries;  ///< Capacity that the program asked for; the ring may be larger.
-    std::uint64_t cookie;   ///< Owner's object, which the channel's events name.
-    std::uint32_t async_channel;
-    std::uint32_t timestamps;  ///< 1: the program reads completion times.
+    std::uint32_t index;
+    /// The producer that adds entries without the lock; 0: none. Written under the lock.
+    std::atomic<std::uint64_t> sole;
+    /// Under the lock: a producer that was dismissed and may still be adding an entry; 0: none.
+    std::uint64_t leaving;
+    std::uint64_t last;           ///< Under the lock: the producer that added the last entry.
+    std::uint16_t streak;         ///< How many entries before that it added without a break.
+    std::uint16_t streak_wanted;  ///< How long a streak makes a producer the sole one.
+    std::uint32_t timestamps;     ///< 1: the program reads completion times.
 
     alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind, and the arming's number above it.
+    /// Not 0 from the first arming on. Until then, a sole producer need not look at `arm`.
+    std::atomic<std::uint32_t> ever_armed;
     std::atomic<std::uint32_t> overflowed;
+    Owner owner;
+    std::uint16_t hca;
+    std::uint32_t channel;  ///< Completion channel id; 0: none.
+    std::uint32_t async_channel;
+    std::uint64_t cookie;  ///< Owner's object, which the channel's events name.
 
     alignas(64) std::atomic<std::uint32_t> consumed;  ///< Written by the owner when it polls.
 };
+static_assert(sizeof(CqShared) == 192);
 
 /// The state of CqShared::arm. kArmClaimed means that a producer is about to write the event; it
 /// may die before it does. The word's upper bits count the armings, so that a producer that has
@@ -86,25 +97,28 @@ using hca::Sge;
 struct RecvWqe {
     std::uint64_t wr_id;
     std::uint32_t num_sge;
-    std::uint32_t total_bytes;
+    std::uint32_t reserved;
     // Sge sges[num_sge];
     Sge* sges() { return reinterpret_cast<Sge*>(this + 1); }
     const Sge* sges() const { return reinterpret_cast<const Sge*>(this + 1); }
 };
 static_assert(sizeof(RecvWqe) == 16 && sizeof(Sge) == 16);
 
-/// A ring of receive requests: the receive queue of a QP, or a shared receive queue.
+/// A ring of receive requests: the receive queue of a QP, or a shared receive queue. Its owner
+/// writes the line of `tail`, senders that of `head`; neither reads the other's for each request.
 struct RecvRing {
     std::uint64_t ring_off;
     std::uint32_t stride_bytes;
     std::uint32_t mask;
     std::uint32_t sges_max;
     std::uint32_t entries;
+    /// Owner number of a sender that found the ring empty and sleeps until a request is posted.
+    std::atomic<std::uint32_t> rnr_waiter;
     alignas(64) std::atomic<std::uint32_t> tail;  ///< How many the owner has posted.
     alignas(64) std::atomic<std::uint32_t> head;  ///< How many senders have taken.
     std::atomic<std::uint32_t> lock;  ///< Held by a sender, if several can take (UD, shared queue).
-    /// Owner number of a sender that found the ring empty and sleeps until a request is posted.
-    std::atomic<std::uint32_t> rnr_waiter;
+    /// `tail` as senders last read it, which they do only when the ring looks empty.
+    std::uint32_t tail_seen;
 };
 
 using hca::kSgesMax;
@@ -226,6 +240,8 @@ struct alignas(64) SrqShared {
     RecvRing ring;
     alignas(64) std::atomic<std::uint32_t> live;  ///< 1 while receives may be taken.
     std::atomic<std::uint32_t> limit;  ///< Fewer requests raise SRQ_LIMIT_REACHED; 0: disarmed.
+    /// How many requests of dead senders went back to the ring.
+    std::atomic<std::uint32_t> given_back;
     std::uint32_t pd;
     std::uint32_t srqn;
     std::uint32_t xrcd;     ///< 0: not an XRC queue.

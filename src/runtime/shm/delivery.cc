@@ -111,6 +111,7 @@ bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
         slot.num_sge = record.request.num_sge;
         std::copy_n(record.request.sges, record.request.num_sge, slot.sges());
         ring.head.store(head - 1, std::memory_order_release);
+        srq.given_back.fetch_add(1, std::memory_order_release);
     }
     delivered(record);
     shm_unlock(ring.lock);

@@ -29,6 +29,7 @@ enum class ParkPoint : std::uint8_t {
     kServiceRunning,
     kSrqHeadMoved,
     kDatagramHeadMoved,
+    kSoleAdding,
 };
 
 #ifdef SOFTIB_TEST_HOOKS
