@@ -18,8 +18,8 @@ namespace softib::direct {
 
 namespace {
 
-shm::Cqe* ring_of(const shm::Arena& arena, const shm::CqShared& cq) {
-    return arena.at<shm::Cqe>(cq.ring_off);
+shm::CqRing ring_of(const shm::Arena& arena, const shm::CqShared& cq) {
+    return shm::CqRing::at(arena.base + cq.ring_off, cq.mask + 1);
 }
 
 void lock_producer(const Attachment& self, shm::CqShared& cq) {
@@ -30,6 +30,21 @@ constexpr std::uint32_t kRestTicksMin = shm::kTicksIn100Ns * 3 / 2;
 constexpr std::uint32_t kRestTicksMax = shm::kTicksIn100Ns * 4;
 /// CqShared::ever_armed when every producer has had a barrier since it became 1.
 constexpr std::uint32_t kArmedSeen = 2;
+
+/// Copies an entry, but not its place in the queue.
+void copy_entry(const shm::CqRing& from, std::uint32_t at, const shm::CqRing& to,
+                std::uint32_t to_at) {
+    to.cells[to_at].wqe_index = from.cells[at].wqe_index;
+    to.cells[to_at].byte_len = from.cells[at].byte_len;
+    to.cells[to_at].store_about(from.cells[at].load_about());
+    to.entries[to_at] = from.entries[at];
+}
+
+/// Returns whether a cell is that of a receive (or send) completion of this queue pair.
+bool is_of(const shm::CqCell& cell, std::uint32_t qpn, bool receive) {
+    const std::uint32_t about = cell.load_about();
+    return (about & shm::kCellQpn) == qpn && ((about & shm::kCellReceive) != 0) == receive;
+}
 
 /// Raises the event of an armed queue. Returns false if another thread raises that event, or if the
 /// channel has no room for it (the queue then stays armed).
@@ -80,7 +95,9 @@ void notify_if_armed(const Attachment& self, shm::CqShared& cq, bool solicited,
 
 bool cq_push(const Attachment& self, shm::CqShared& cq, const shm::Cqe& entry, bool solicited,
              const shm::Producer* producer, const Completing& completing) {
-    const auto write = [&entry](shm::Cqe& slot) { fill_entry(slot, entry); };
+    const auto write = [&entry](shm::CqCell& cell, shm::Cqe& slot) {
+        return write_entry(cell, slot, entry);
+    };
     Added added = Added::kNotSole;
     if (producer != nullptr) {
         added = add_as_sole(self, cq, entry.qpn, solicited, *producer, completing, write);
@@ -108,12 +125,10 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
         errno = EINVAL;
         return nullptr;
     }
-    const std::uint32_t ring = std::bit_ceil(entries + 1);
+    const std::uint32_t ring = std::bit_ceil(std::max(entries + 1, shm::kCqSlotsMin));
     const std::uint32_t index = process.tables.cqs.allocate();
     const std::uint64_t ring_off =
-        index == shm::kNoEntry
-            ? 0
-            : process.memory.chunks.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
+        index == shm::kNoEntry ? 0 : process.memory.chunks.allocate(shm::CqRing::bytes(ring));
     if (ring_off == 0) {
         if (index != shm::kNoEntry) {
             process.tables.cqs.release(index);
@@ -169,8 +184,7 @@ Cq::~Cq() {
         lock_producer(process_->self, *shared_);
         shared_->owner = 0;
         shm::shm_unlock(shared_->lock);
-        process_->memory.chunks.release(shared_->ring_off,
-                                        std::uint64_t{mask_ + 1} * sizeof(shm::Cqe));
+        process_->memory.chunks.release(shared_->ring_off, shm::CqRing::bytes(mask_ + 1));
         process_->tables.cqs.release(index_);
     }
 }
@@ -187,6 +201,12 @@ void Cq::rest_or_look() {
     rest_ticks_.store(rested ? std::min(2 * ticks, kRestTicksMax) : kRestTicksMin,
                       std::memory_order_relaxed);
     empty_since_.store(shm::cpu_ticks(), std::memory_order_relaxed);
+}
+
+const shm::Cqe* Cq::expand(const shm::CqCell& cell) {
+    const shm::QpShared& qp = process_->self.arena.qps[qp_index(cell.load_about() & shm::kCellQpn)];
+    reinterpret_cast<QpBase*>(qp.cookie)->expand(cell, expanded_);
+    return &expanded_;
 }
 
 void Cq::retire(const shm::Cqe& e) {
@@ -248,8 +268,9 @@ bool Cq::holds(bool solicited_only) {
         if (static_cast<std::uint32_t>(told >> 32) == at) {
             at = static_cast<std::uint32_t>(told);
         }
-        for (; ring_[at & mask_].load_seq() == at + 1; ++at) {
-            if (!solicited_only || is_solicited(ring_[at & mask_])) {
+        for (; ring_.cells[at & mask_].load_seq() == at + 1; ++at) {
+            if (!solicited_only ||
+                (ring_.cells[at & mask_].load_about() & shm::kCellSolicited) != 0) {
                 return true;
             }
         }
@@ -280,9 +301,8 @@ int Cq::resize(std::uint32_t entries) {
     if (entries == 0 || entries > kCqEntriesMax) {
         return EINVAL;
     }
-    const std::uint32_t ring = std::bit_ceil(entries + 1);
-    const std::uint64_t off =
-        process_->memory.chunks.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
+    const std::uint32_t ring = std::bit_ceil(std::max(entries + 1, shm::kCqSlotsMin));
+    const std::uint64_t off = process_->memory.chunks.allocate(shm::CqRing::bytes(ring));
     if (off == 0) {
         return ENOMEM;
     }
@@ -292,14 +312,14 @@ int Cq::resize(std::uint32_t entries) {
     if (outstanding > ring - 1) {
         shm::shm_unlock(shared_->lock);
         lock_.unlock();
-        process_->memory.chunks.release(off, std::uint64_t{ring} * sizeof(shm::Cqe));
+        process_->memory.chunks.release(off, shm::CqRing::bytes(ring));
         return EINVAL;
     }
     ring_lock_.lock();
-    shm::Cqe* fresh = process_->self.arena.at<shm::Cqe>(off);
+    const shm::CqRing fresh = shm::CqRing::at(process_->self.arena.base + off, ring);
     for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
-        fill_entry(fresh[i & (ring - 1)], ring_[i & mask_]);
-        fresh[i & (ring - 1)].publish(i + 1);
+        copy_entry(ring_, i & mask_, fresh, i & (ring - 1));
+        fresh.cells[i & (ring - 1)].publish(i + 1);
     }
     const std::uint64_t old_off = shared_->ring_off;
     const std::uint32_t old_ring = mask_ + 1;
@@ -311,7 +331,7 @@ int Cq::resize(std::uint32_t entries) {
     ring_lock_.unlock();
     shm::shm_unlock(shared_->lock);
     lock_.unlock();
-    process_->memory.chunks.release(old_off, std::uint64_t{old_ring} * sizeof(shm::Cqe));
+    process_->memory.chunks.release(old_off, shm::CqRing::bytes(old_ring));
     return 0;
 }
 
@@ -319,25 +339,18 @@ void Cq::purge(std::uint32_t qpn) {
     lock_.lock();
     lock_producer(process_->self, *shared_);
     ring_lock_.lock();
-    std::uint32_t kept = 0;
-    std::vector<shm::Cqe*> keep;
-    for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
-        shm::Cqe& e = ring_[i & mask_];
-        if (e.qpn != qpn) {
-            keep.push_back(&e);
-        }
-    }
     // The entries that stay move to the end, so that `produced` stays and `consumed` moves on.
-    const std::uint32_t removed =
-        shared_->produced - consumed_ - static_cast<std::uint32_t>(keep.size());
-    if (removed != 0) {
-        for (auto it = keep.rbegin(); it != keep.rend(); ++it, ++kept) {
-            shm::Cqe& to = ring_[(shared_->produced - 1 - kept) & mask_];
-            if (&to != *it) {
-                fill_entry(to, **it);
+    std::uint32_t to = shared_->produced;
+    for (std::uint32_t i = shared_->produced; i != consumed_; --i) {
+        if ((ring_.cells[(i - 1) & mask_].load_about() & shm::kCellQpn) != qpn) {
+            --to;
+            if (to != i - 1) {
+                copy_entry(ring_, (i - 1) & mask_, ring_, to & mask_);
             }
         }
-        consumed_ += removed;
+    }
+    if (to != consumed_) {
+        consumed_ = to;
         shared_->consumed.store(consumed_, std::memory_order_release);
     }
     ring_lock_.unlock();
@@ -350,9 +363,9 @@ std::optional<std::uint32_t> Cq::newest(std::uint32_t qpn, bool receive) {
     lock_.lock();
     lock_producer(process_->self, *shared_);
     for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
-        const shm::Cqe& e = ring_[(i - 1) & mask_];
-        if (e.qpn == qpn && (e.is_receive != 0) == receive) {
-            found = e.wqe_index;
+        const shm::CqCell& cell = ring_.cells[(i - 1) & mask_];
+        if (is_of(cell, qpn, receive)) {
+            found = cell.wqe_index;
         }
     }
     shm::shm_unlock(shared_->lock);
@@ -367,9 +380,9 @@ std::uint32_t Cq::claim_receives(std::uint32_t qpn, shm::RecvRing& ring, std::ui
     // A sender that died between completing a request and taking it off the ring has left it there.
     bool completed = polled == head + 1;
     for (std::uint32_t i = shared_->produced; i != consumed_ && !completed; --i) {
-        const shm::Cqe& e = ring_[(i - 1) & mask_];
-        if (e.qpn == qpn && e.is_receive != 0) {
-            completed = e.wqe_index == head;
+        const shm::CqCell& cell = ring_.cells[(i - 1) & mask_];
+        if (is_of(cell, qpn, true)) {
+            completed = cell.wqe_index == head;
             break;
         }
     }

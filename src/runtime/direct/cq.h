@@ -82,10 +82,11 @@ class Cq {
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
     const shm::Cqe* peek_locked() {
-        const shm::Cqe& e = ring_[consumed_ & mask_];
-        if (e.load_seq() == consumed_ + 1) [[likely]] {
+        const shm::CqCell& cell = ring_.cells[consumed_ & mask_];
+        if (cell.load_seq() == consumed_ + 1) [[likely]] {
             filled_ = true;
-            return &e;
+            return (cell.load_about() & shm::kCellShort) != 0 ? expand(cell)
+                                                              : &ring_.entries[consumed_ & mask_];
         }
         rest_or_look();
         return nullptr;
@@ -146,6 +147,8 @@ class Cq {
     /// `solicited_only`, one that is solicited. Takes no lock that polls take, because a program
     /// may arm a queue that it is polling.
     bool holds(bool solicited_only);
+    /// Returns the completion that a short cell means.
+    const shm::Cqe* expand(const shm::CqCell& cell);
     /// Decides, when the queue was found empty, whether the next polls look at it.
     void rest_or_look();
     /// Gives the request's slot back to its queue pair: slots are in use until their completion is
@@ -165,7 +168,8 @@ class Cq {
     /// When the queue was found empty just after it was not; 0: each poll looks at it.
     std::atomic<std::uint64_t> empty_since_{0};
     std::atomic<std::uint32_t> rest_ticks_{0};
-    shm::Cqe* ring_ = nullptr;
+    shm::CqRing ring_{};
+    shm::Cqe expanded_{};
     shm::CqShared* shared_ = nullptr;
     Process* process_ = nullptr;
     std::uint32_t index_ = 0;

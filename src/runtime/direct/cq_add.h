@@ -23,20 +23,11 @@ enum class Added : std::uint8_t {
 };
 
 /// How many entries ahead a producer fetches the line of an entry, which the consumer had last.
-inline constexpr std::uint32_t kEntriesAhead = 8;
-
-// Atomic, because a thread that arms the queue reads entries that another thread may be polling.
-inline void set_solicited(shm::Cqe& e, bool solicited) {
-    __atomic_store_n(&e.solicited, solicited ? 1 : 0, __ATOMIC_RELAXED);
-}
-
-inline bool is_solicited(const shm::Cqe& e) {
-    return __atomic_load_n(&e.solicited, __ATOMIC_RELAXED) != 0;
-}
+inline constexpr std::uint32_t kEntriesAhead = 16;
 
 inline void fill_entry(shm::Cqe& slot, const shm::Cqe& entry) {
+    // Field by field: a copy of the whole would wait for the fields that were just written.
     slot.wr_id = entry.wr_id;
-    slot.timestamp_ns = entry.timestamp_ns;
     slot.byte_len = entry.byte_len;
     slot.imm_or_rkey = entry.imm_or_rkey;
     slot.qpn = entry.qpn;
@@ -51,11 +42,18 @@ inline void fill_entry(shm::Cqe& slot, const shm::Cqe& entry) {
     slot.path_bits = entry.path_bits;
     slot.is_receive = entry.is_receive;
     slot.tag = entry.tag;
-    set_solicited(slot, is_solicited(entry));
 }
 
-/// Adds an entry to a queue that no other producer adds to now. write(slot) writes all fields but
-/// `solicited`, `timestamp_ns` and `seq`. `behind` becomes the index after the entry.
+/// Writes an entry that is not short. Returns what its cell says about it.
+inline std::uint32_t write_entry(shm::CqCell& cell, shm::Cqe& slot, const shm::Cqe& entry) {
+    fill_entry(slot, entry);
+    cell.wqe_index = entry.wqe_index;
+    cell.byte_len = entry.byte_len;
+    return entry.qpn | (entry.is_receive != 0 ? shm::kCellReceive : 0);
+}
+
+/// Adds an entry to a queue that no other producer adds to now. write(cell, slot) writes all but
+/// the time, and returns what the cell says about it. `behind` becomes the index after the entry.
 template <typename Write>
 [[gnu::always_inline]] inline Added add_entry(const Attachment& self, shm::CqShared& cq,
                                               bool solicited, const Completing& completing,
@@ -74,10 +72,10 @@ template <typename Write>
             return Added::kLost;
         }
     }
-    shm::Cqe* const ring = self.arena.at<shm::Cqe>(cq.ring_off);
-    shm::Cqe& slot = ring[at & cq.mask];
-    write(slot);
-    set_solicited(slot, solicited);
+    const shm::CqRing ring = shm::CqRing::at(self.arena.base + cq.ring_off, cq.mask + 1);
+    shm::CqCell& cell = ring.cells[at & cq.mask];
+    shm::Cqe& slot = ring.entries[at & cq.mask];
+    cell.store_about(write(cell, slot) | (solicited ? shm::kCellSolicited : 0));
     if (cq.timestamps != 0) [[unlikely]] {
         slot.timestamp_ns = shm::monotonic_ns();
     }
@@ -86,14 +84,14 @@ template <typename Write>
         completing.record->cq.store(cq.index + 1, std::memory_order_release);
     }
     park_point(shm::ParkPoint::kCqBeforePublish);
-    slot.publish(at + 1);
+    cell.publish(at + 1);
     park_point(shm::ParkPoint::kCqAfterPublish);
     if (completing.ring != nullptr) {
         completing.ring->head.store(completing.index + 1, std::memory_order_release);
     }
     park_point(shm::ParkPoint::kSendAfterCompletion);
     cq.produced = at + 1;
-    shm::fetch_to_write(&ring[(at + kEntriesAhead) & cq.mask]);
+    shm::fetch_to_write(&ring.cells[(at + kEntriesAhead) & cq.mask]);
     behind = at + 1;
     return Added::kYes;
 }

@@ -94,8 +94,10 @@ class QpBase {
         send_done_.store(posted_up_to, std::memory_order_relaxed);
     }
     void receive_retired(std::uint32_t wqe_index) {
-        receive_polled_.store(wqe_index + 1, std::memory_order_relaxed);
+        receive_polled_.store(wqe_index + 1, std::memory_order_release);
     }
+    /// Writes the completion that a short cell of this queue pair's means.
+    void expand(const shm::CqCell& cell, shm::Cqe& out) const;
     /// Makes the queue pair unusable. Called in a forked child, where it belongs to the parent.
     void disown() { disowned_ = true; }
 
@@ -130,6 +132,8 @@ class QpBase {
     /// more. Called under the lock of the receive queue.
     void flush_receives_from(std::uint32_t first);
     void raise(hca::AsyncKind kind);
+    /// Whether completions may be short (shm::kCellShort), so that polls read the request.
+    bool keeps_requests() const;
 
     QpAttr attr_;
     shm::FavouredLock receive_lock_;

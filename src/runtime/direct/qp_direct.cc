@@ -100,6 +100,12 @@ bool DirectQp::check_peer_slow() {
             peer_->owner, peer_->async_channel,
             {peer_->event_id, static_cast<std::uint32_t>(hca::AsyncKind::kCommEst), 1});
     }
+    // A receiver takes its peer's LID to be the one that it sends to.
+    const std::uint16_t lid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    brief_ = init_.type == hca::QpType::kRc && peer_->dest_lid.load() == lid
+                 ? peer_qpn_ | shm::kCellShort | shm::kCellReceive |
+                       (attr_.av.sl & 0xFU) << shm::kCellSlShift
+                 : 0;
     path_generation_ = generation;
     resend_ns_ = 0;
     refused_sends_ = 0;

@@ -102,7 +102,7 @@ class DirectQp final : public QpBase {
                            std::uint32_t byte_len);
     template <typename Write>
     Verdict hand_over(const shm::WorkRequest& wr, std::uint64_t bytes, shm::CqShared& cq,
-                      const Completing& completing, const Write& write);
+                      const Completing& completing, std::uint32_t brief, const Write& write);
     Verdict finish_delivery(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
                             std::uint32_t byte_len, const shm::TakenRecv& taken, std::uint32_t pd,
                             shm::CqShared& cq, const Completing& completing);
@@ -191,6 +191,9 @@ class DirectQp final : public QpBase {
     std::uint64_t peer_rx_ = 0;
     std::uint64_t path_generation_ = 0;
     std::uint32_t peer_qpn_ = 0;
+    /// What a short cell (shm::CqCell::about) says about a message to the peer; 0: none may be
+    /// written.
+    std::uint32_t brief_ = 0;
     shm::Owner peer_owner_ = 0;
     const bool hazard_fence_;
     bool waiting_any_ = false;

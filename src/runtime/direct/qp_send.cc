@@ -48,14 +48,15 @@ template <typename Write>
 
 }  // namespace
 
-/// Completes a message that is in the receiver's buffers; write(slot) writes the completion. The
-/// send completion is written before the receive completion, as an HCA receives the acknowledgement
-/// before its peer's program can answer: no answer overtakes the completion. A receiver that stops
-/// between the two counts as one that stopped after its acknowledgement.
+/// Completes a message that is in the receiver's buffers; write(slot) writes the completion, and
+/// `brief`, if it is not 0, is what a short cell says about it. The send completion is written
+/// before the receive completion, as an HCA receives the acknowledgement before its peer's program
+/// can answer: no answer overtakes the completion. A receiver that stops between the two counts as
+/// one that stopped after its acknowledgement.
 template <typename Write>
 DirectQp::Verdict DirectQp::hand_over(const shm::WorkRequest& wr, std::uint64_t bytes,
                                       shm::CqShared& cq, const Completing& completing,
-                                      const Write& write) {
+                                      std::uint32_t brief, const Write& write) {
     if (completing.ring != nullptr &&
         completing.ring->head.load(std::memory_order_acquire) != completing.index) [[unlikely]] {
         return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
@@ -64,7 +65,18 @@ DirectQp::Verdict DirectQp::hand_over(const shm::WorkRequest& wr, std::uint64_t 
           hca::ack_cost(format_));
     complete_done(wr);
     const bool solicited = (wr.flags & hca::kSendSolicited) != 0;
-    if (add_as_sole(self_, cq, peer_->qpn, solicited, producer_, completing, write) ==
+    const auto write_both = [&](shm::CqCell& cell, shm::Cqe& slot) {
+        cell.wqe_index = completing.index;
+        cell.byte_len = static_cast<std::uint32_t>(bytes);
+        if (brief != 0 && cq.timestamps == 0) [[likely]] {
+            return brief;
+        }
+        write(slot);
+        cell.wqe_index = slot.wqe_index;
+        cell.byte_len = slot.byte_len;
+        return slot.qpn | shm::kCellReceive;
+    };
+    if (add_as_sole(self_, cq, peer_->qpn, solicited, producer_, completing, write_both) ==
         Added::kNotSole) [[unlikely]] {
         push_late(self_, cq, solicited, producer_, completing, write);
     }
@@ -96,10 +108,9 @@ std::optional<DirectQp::Verdict> DirectQp::send_whole(const shm::WorkRequest& wr
         return std::nullopt;
     }
     const char* const from = whole_buffer(wr);
-    const shm::RecvWqe& wqe = *ring_slot(arena, ring, head);
-    const std::uint64_t wr_id = wqe.wr_id;
-    const hca::Sge into = wqe.sges()[0];
-    if (from == nullptr || wqe.num_sge != 1 || into.length < bytes) {
+    const hca::Sge into = *ring_sges(arena, ring, head);
+    if (from == nullptr || into.length < bytes ||
+        (ring.sges_max != 1 && ring_slot(arena, ring, head)->num_sge != 1)) {
         return std::nullopt;
     }
     const shm::MrShared* const to =
@@ -112,9 +123,9 @@ std::optional<DirectQp::Verdict> DirectQp::send_whole(const shm::WorkRequest& wr
     park_point(shm::ParkPoint::kSendBeforeCopy);
     copy_addressed(*process_, at, from, bytes);
     park_point(shm::ParkPoint::kSendAfterCopy);
-    return hand_over(wr, bytes, arena.cqs[peer_->recv_cq], {nullptr, &ring, head},
+    return hand_over(wr, bytes, arena.cqs[peer_->recv_cq], {nullptr, &ring, head}, brief_,
                      [&](shm::Cqe& slot) {
-                         slot.wr_id = wr_id;
+                         slot.wr_id = ring_slot(arena, ring, head)->load_wr_id();
                          slot.byte_len = bytes;
                          slot.imm_or_rkey = 0;
                          slot.qpn = peer_->qpn;
@@ -174,7 +185,7 @@ DirectQp::Verdict DirectQp::deliver(const shm::WorkRequest& wr, const Gather& ga
         return not_ready();
     }
     shm::TakenRecv taken;
-    copy_out(*ring_slot(self_.arena, ring, head), head, taken);
+    copy_out(self_.arena, ring, head, taken);
     fetch_ahead(self_.arena, ring, head);
     return finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
                            self_.arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
@@ -235,7 +246,7 @@ DirectQp::Verdict DirectQp::finish_delivery(const shm::WorkRequest& wr, const Ga
     }
     park_point(shm::ParkPoint::kSendAfterCopy);
     if (status == hca::WcStatus::kSuccess) [[likely]] {
-        return hand_over(wr, gather.bytes, cq, completing,
+        return hand_over(wr, gather.bytes, cq, completing, 0,
                          [&e](shm::Cqe& slot) { fill_entry(slot, e); });
     }
     e.status = static_cast<std::uint8_t>(status);

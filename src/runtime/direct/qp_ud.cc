@@ -199,7 +199,7 @@ bool DirectQp::take_for_datagram(shm::QpShared& target, std::uint64_t bytes,
         shm::shm_unlock(ring.lock);
         return false;
     }
-    copy_out(*ring_slot(arena, ring, head), head, record.request);
+    copy_out(arena, ring, head, record.request);
     if (!holds(record.request, bytes)) {
         shm::shm_unlock(ring.lock);
         return false;

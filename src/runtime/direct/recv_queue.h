@@ -54,12 +54,13 @@ inline constexpr std::uint32_t kRequestsAhead = 8;
 /// Fetches the line of a request that a sender will take soon, if it is posted.
 inline void fetch_ahead(const shm::Arena& arena, const shm::RecvRing& ring, std::uint32_t head) {
     if (ring.tail_seen - head > kRequestsAhead) {
-        __builtin_prefetch(ring_slot(arena, ring, head + kRequestsAhead));
+        __builtin_prefetch(ring_sges(arena, ring, head + kRequestsAhead));
     }
 }
 
 /// Copies the posted request at `index` of a ring.
-void copy_out(const shm::RecvWqe& wqe, std::uint32_t index, shm::TakenRecv& out);
+void copy_out(const shm::Arena& arena, const shm::RecvRing& ring, std::uint32_t index,
+              shm::TakenRecv& out);
 
 /// Wakes the process that waits for a request in this ring, if one has asked for it. Called after a
 /// post.

@@ -32,8 +32,8 @@ bool completion_written(const Arena& arena, DeliveryRecord& record, LockWord me,
 // The dead producer's entry may be valid although `produced` does not count it yet. If the entry is
 // not valid, this notes in the DeliveryRecord that its receive request was not completed.
 void mend_completions(const Arena& arena, CqShared& cq, Owner dead) {
-    const Cqe& e = arena.at<Cqe>(cq.ring_off)[cq.produced & cq.mask];
-    if (e.load_seq() == cq.produced + 1) {
+    const CqCell& cell = arena.at<CqCell>(cq.ring_off)[cq.produced & cq.mask];
+    if (cell.load_seq() == cq.produced + 1) {
         ++cq.produced;
         return;
     }
@@ -107,9 +107,9 @@ bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
         srq.live.load(std::memory_order_acquire) != 0 && srq.use == record.use &&
         srq.owner != dead && tail - head < ring.mask) {
         RecvWqe& slot = *ring_slot(arena, ring, head - 1);
-        slot.wr_id = record.request.wr_id;
+        slot.store_wr_id(record.request.wr_id);
         slot.num_sge = record.request.num_sge;
-        std::copy_n(record.request.sges, record.request.num_sge, slot.sges());
+        std::copy_n(record.request.sges, record.request.num_sge, ring_sges(arena, ring, head - 1));
         ring.head.store(head - 1, std::memory_order_release);
         srq.given_back.fetch_add(1, std::memory_order_release);
     }

@@ -13,9 +13,17 @@
 
 namespace softib::shm {
 
-/// Returns the slot of the receive request with this number.
+/// Returns the buffers of the receive request with this number.
+inline Sge* ring_sges(const Arena& arena, const RecvRing& ring, std::uint32_t index) {
+    return arena.at<Sge>(ring.ring_off) + std::uint64_t{index & ring.mask} * ring.sges_max;
+}
+/// Returns the rest of the receive request with this number.
 inline RecvWqe* ring_slot(const Arena& arena, const RecvRing& ring, std::uint32_t index) {
-    return arena.at<RecvWqe>(ring.ring_off + std::uint64_t{index & ring.mask} * ring.stride_bytes);
+    const std::uint64_t sges = (std::uint64_t{ring.mask} + 1) * ring.sges_max * sizeof(Sge);
+    return arena.at<RecvWqe>(ring.ring_off + sges) + (index & ring.mask);
+}
+inline std::uint64_t ring_bytes(std::uint32_t slots, std::uint32_t sges_max) {
+    return std::uint64_t{slots} * (sizeof(RecvWqe) + sges_max * sizeof(Sge));
 }
 
 /// Clears a record, after its request was completed or given back.
