@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runtime/direct/cq_add.h"
@@ -26,8 +27,10 @@ void lock_producer(const Attachment& self, shm::CqShared& cq) {
     cq_lock(self.arena, cq, self.lock_word, 0);
 }
 
+/// The entries of one rest that are a stream: its next rest is longer.
+constexpr std::uint32_t kStream = 6;
 constexpr std::uint32_t kRestTicksMin = shm::kTicksIn100Ns * 3 / 2;
-constexpr std::uint32_t kRestTicksMax = shm::kTicksIn100Ns * 4;
+constexpr std::uint32_t kRestTicksMax = shm::kTicksIn100Ns * 10;
 /// CqShared::ever_armed when every producer has had a barrier since it became 1.
 constexpr std::uint32_t kArmedSeen = 2;
 
@@ -191,15 +194,15 @@ Cq::~Cq() {
 
 void Cq::rest_or_look() {
     const bool rested = empty_since_.load(std::memory_order_relaxed) != 0;
-    if (!filled_ || !may_rest_) {
+    const std::uint32_t found = std::exchange(found_, 0);
+    if (found == 0 || !may_rest_) {
         empty_since_.store(0, std::memory_order_relaxed);
         return;
     }
-    filled_ = false;
-    // Entries that came during a rest, and are all polled now, are a stream.
     const std::uint32_t ticks = rest_ticks_.load(std::memory_order_relaxed);
-    rest_ticks_.store(rested ? std::min(2 * ticks, kRestTicksMax) : kRestTicksMin,
-                      std::memory_order_relaxed);
+    rest_ticks_.store(
+        rested && found >= kStream ? std::min(2 * ticks, kRestTicksMax) : kRestTicksMin,
+        std::memory_order_relaxed);
     empty_since_.store(shm::cpu_ticks(), std::memory_order_relaxed);
 }
 

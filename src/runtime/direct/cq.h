@@ -84,7 +84,7 @@ class Cq {
     const shm::Cqe* peek_locked() {
         const shm::CqCell& cell = ring_.cells[consumed_ & mask_];
         if (cell.load_seq() == consumed_ + 1) [[likely]] {
-            filled_ = true;
+            ++found_;
             return (cell.load_about() & shm::kCellShort) != 0 ? expand(cell)
                                                               : &ring_.entries[consumed_ & mask_];
         }
@@ -163,8 +163,8 @@ class Cq {
     std::atomic<std::uint64_t> told_{0};
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;
-    bool filled_ = false;    ///< An entry was found since the queue was last found empty.
-    bool may_rest_ = false;  ///< Direct path, and no entry so far was that of a send request.
+    std::uint32_t found_ = 0;  ///< Entries found since the queue was last found empty.
+    bool may_rest_ = false;    ///< Direct path, and no entry so far was that of a send request.
     /// When the queue was found empty just after it was not; 0: each poll looks at it.
     std::atomic<std::uint64_t> empty_since_{0};
     std::atomic<std::uint32_t> rest_ticks_{0};
