@@ -16,7 +16,7 @@ void send(ibv_qp* qp, const End& from, std::uint32_t bytes, unsigned flags = IBV
     ASSERT_EQ(next(from.send_cq.get()).status, IBV_WC_SUCCESS);
 }
 
-/// Sends so many messages that the sender becomes the sole producer. Returns the last completion of
+/// Sends 200 messages, after which the sender is the sole producer. Returns the last completion of
 /// a receive.
 ibv_wc fill(Pair& p) {
     ibv_wc wc{};
