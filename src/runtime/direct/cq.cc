@@ -98,8 +98,9 @@ void notify_if_armed(const Attachment& self, shm::CqShared& cq, bool solicited,
 
 bool cq_push(const Attachment& self, shm::CqShared& cq, const shm::Cqe& entry, bool solicited,
              const shm::Producer* producer, const Completing& completing) {
-    const auto write = [&entry](shm::CqCell& cell, shm::Cqe& slot) {
-        return write_entry(cell, slot, entry);
+    const auto write = [&entry](shm::CqCell&, shm::Cqe& slot) {
+        fill_entry(slot, entry);
+        return about(entry);
     };
     Added added = Added::kNotSole;
     if (producer != nullptr) {

@@ -88,6 +88,11 @@ class Cq {
             return (cell.load_about() & shm::kCellShort) != 0 ? expand(cell)
                                                               : &ring_.entries[consumed_ & mask_];
         }
+        const shm::Cqe& entry = ring_.entries[consumed_ & mask_];
+        if (entry.load_seq() == consumed_ + 1) {
+            ++found_;
+            return &entry;
+        }
         rest_or_look();
         return nullptr;
     }

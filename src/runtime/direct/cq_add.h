@@ -44,11 +44,8 @@ inline void fill_entry(shm::Cqe& slot, const shm::Cqe& entry) {
     slot.tag = entry.tag;
 }
 
-/// Writes an entry that is not short. Returns what its cell says about it.
-inline std::uint32_t write_entry(shm::CqCell& cell, shm::Cqe& slot, const shm::Cqe& entry) {
-    fill_entry(slot, entry);
-    cell.wqe_index = entry.wqe_index;
-    cell.byte_len = entry.byte_len;
+/// Returns what the cell of an entry says that is not short.
+inline std::uint32_t about(const shm::Cqe& entry) {
     return entry.qpn | (entry.is_receive != 0 ? shm::kCellReceive : 0);
 }
 
@@ -75,15 +72,22 @@ template <typename Write>
     const shm::CqRing ring = shm::CqRing::at(self.arena.base + cq.ring_off, cq.mask + 1);
     shm::CqCell& cell = ring.cells[at & cq.mask];
     shm::Cqe& slot = ring.entries[at & cq.mask];
-    cell.store_about(write(cell, slot) | (solicited ? shm::kCellSolicited : 0));
-    if (cq.timestamps != 0) [[unlikely]] {
-        slot.timestamp_ns = shm::monotonic_ns();
-    }
+    const std::uint32_t about = write(cell, slot) | (solicited ? shm::kCellSolicited : 0);
     if (completing.record != nullptr) {
         completing.record->cq_at = at;
         completing.record->cq.store(cq.index + 1, std::memory_order_release);
     }
     park_point(shm::ParkPoint::kCqBeforePublish);
+    if ((about & shm::kCellShort) == 0) {
+        if (cq.timestamps != 0) [[unlikely]] {
+            slot.timestamp_ns = shm::monotonic_ns();
+        }
+        slot.publish(at + 1);
+        park_point(shm::ParkPoint::kCqEntryPublished);
+        cell.wqe_index = slot.wqe_index;
+        cell.byte_len = slot.byte_len;
+    }
+    cell.store_about(about);
     cell.publish(at + 1);
     park_point(shm::ParkPoint::kCqAfterPublish);
     if (completing.ring != nullptr) {

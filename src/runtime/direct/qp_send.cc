@@ -66,15 +66,13 @@ DirectQp::Verdict DirectQp::hand_over(const shm::WorkRequest& wr, std::uint64_t 
     complete_done(wr);
     const bool solicited = (wr.flags & hca::kSendSolicited) != 0;
     const auto write_both = [&](shm::CqCell& cell, shm::Cqe& slot) {
-        cell.wqe_index = completing.index;
-        cell.byte_len = static_cast<std::uint32_t>(bytes);
         if (brief != 0 && cq.timestamps == 0) [[likely]] {
+            cell.wqe_index = completing.index;
+            cell.byte_len = static_cast<std::uint32_t>(bytes);
             return brief;
         }
         write(slot);
-        cell.wqe_index = slot.wqe_index;
-        cell.byte_len = slot.byte_len;
-        return slot.qpn | shm::kCellReceive;
+        return about(slot);
     };
     if (add_as_sole(self_, cq, peer_->qpn, solicited, producer_, completing, write_both) ==
         Added::kNotSole) [[unlikely]] {

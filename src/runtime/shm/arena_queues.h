@@ -61,6 +61,11 @@ struct alignas(64) Cqe {
     std::uint8_t path_bits;
     std::uint8_t is_receive;
     std::uint64_t tag;
+    /// As that of the cell, and written before the cell: a poll needs one line of either.
+    std::uint32_t seq;
+
+    std::uint32_t load_seq() const { return __atomic_load_n(&seq, __ATOMIC_ACQUIRE); }
+    void publish(std::uint32_t value) { __atomic_store_n(&seq, value, __ATOMIC_RELEASE); }
 };
 static_assert(sizeof(Cqe) == 64);
 

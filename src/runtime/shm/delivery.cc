@@ -32,7 +32,16 @@ bool completion_written(const Arena& arena, DeliveryRecord& record, LockWord me,
 // The dead producer's entry may be valid although `produced` does not count it yet. If the entry is
 // not valid, this notes in the DeliveryRecord that its receive request was not completed.
 void mend_completions(const Arena& arena, CqShared& cq, Owner dead) {
-    const CqCell& cell = arena.at<CqCell>(cq.ring_off)[cq.produced & cq.mask];
+    const CqRing ring = CqRing::at(arena.base + cq.ring_off, cq.mask + 1);
+    CqCell& cell = ring.cells[cq.produced & cq.mask];
+    const Cqe& e = ring.entries[cq.produced & cq.mask];
+    if (cell.load_seq() != cq.produced + 1 && e.load_seq() == cq.produced + 1) {
+        // It had written the entry, but not yet the cell.
+        cell.wqe_index = e.wqe_index;
+        cell.byte_len = e.byte_len;
+        cell.store_about(e.qpn | (e.is_receive != 0 ? kCellReceive : 0) | kCellSolicited);
+        cell.publish(cq.produced + 1);
+    }
     if (cell.load_seq() == cq.produced + 1) {
         ++cq.produced;
         return;

@@ -30,6 +30,7 @@ enum class ParkPoint : std::uint8_t {
     kSrqHeadMoved,
     kDatagramHeadMoved,
     kSoleAdding,
+    kCqEntryPublished,
 };
 
 #ifdef SOFTIB_TEST_HOOKS
