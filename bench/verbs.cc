@@ -6,6 +6,8 @@
 //                                and bytes of memory per connected queue pair
 //   bench_verbs writes COUNT     COUNT signaled 8-byte writes and polls: for counting instructions
 //   bench_verbs sends COUNT      the same of sends, each with its receive request and both polls
+//                                (both in device memory: valgrind lacks userfaultfd, without which
+//                                a program's own pages are reached by the kernel's copies)
 //   bench_verbs regions COUNT    COUNT regions of a page, every other page: seconds to touch these
 //                                pages, to register and to deregister them, and microseconds to
 //                                register one again, over the first 1,000
@@ -62,17 +64,25 @@ struct Host {
     ibv_pd* pd;
     ibv_cq* cq;
     ibv_mr* mr;
-    char* buffer;
+    char* buffer = nullptr;
     ibv_port_attr port;
 
-    explicit Host(ibv_device* device) {
+    Host(ibv_device* device, bool device_memory) {
         context = need(ibv_open_device(device), "ibv_open_device");
         pd = need(ibv_alloc_pd(context), "ibv_alloc_pd");
         cq = need(ibv_create_cq(context, 1024, nullptr, nullptr, 0), "ibv_create_cq");
-        buffer = static_cast<char*>(need(std::aligned_alloc(4096, 4096), "aligned_alloc"));
-        std::memset(buffer, 0, 4096);
-        mr = need(ibv_reg_mr(pd, buffer, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
-                  "ibv_reg_mr");
+        constexpr unsigned kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+        if (device_memory) {
+            ibv_alloc_dm_attr attr{};
+            attr.length = 4096;
+            ibv_dm* const dm = need(ibv_alloc_dm(context, &attr), "ibv_alloc_dm");
+            mr = need(ibv_reg_dm_mr(pd, dm, 0, 4096, kAccess | IBV_ACCESS_ZERO_BASED),
+                      "ibv_reg_dm_mr");
+        } else {
+            buffer = static_cast<char*>(need(std::aligned_alloc(4096, 4096), "aligned_alloc"));
+            std::memset(buffer, 0, 4096);
+            mr = need(ibv_reg_mr(pd, buffer, 4096, kAccess), "ibv_reg_mr");
+        }
         need(ibv_query_port(context, 1, &port), "ibv_query_port");
     }
 
@@ -210,8 +220,9 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "needs the devices of two hosts: SOFTIB_HOST=h0,h1\n");
         return 1;
     }
-    const Host a(list[0]);
-    const Host b(list[1]);
+    const bool device_memory = !many && !regions;
+    const Host a(list[0], device_memory);
+    const Host b(list[1], device_memory);
     if (regions) {
         measure_regions(a, static_cast<std::size_t>(count));
         return 0;

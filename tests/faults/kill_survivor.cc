@@ -42,7 +42,8 @@ std::vector<ParkPoint> points_of(Op op, Role role, bool calls_survivor) {
     }
     if (takes_receive(op)) {
         points.insert(points.end(), {ParkPoint::kCqBeforePublish, ParkPoint::kCqAfterPublish,
-                                     ParkPoint::kCqBeforeNotify, ParkPoint::kCqNotifying});
+                                     ParkPoint::kCqBeforeNotify, ParkPoint::kCqNotifying,
+                                     ParkPoint::kSoleAdding, ParkPoint::kCqEntryPublished});
     }
     if (op == Op::kSend || op == Op::kWriteImm || op == Op::kLarge) {
         points.insert(points.end(), {ParkPoint::kSendBeforeCopy, ParkPoint::kSendAfterCopy,

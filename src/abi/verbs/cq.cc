@@ -101,10 +101,13 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
     }
     Cq& cq = impl(base);
     impl(base->context).process->progress.poll();
-    cq.runtime->lock();
-    const bool found = take(cq);
-    if (!found) {
-        cq.runtime->unlock();
+    bool found = false;
+    if (!cq.runtime->rests()) {
+        cq.runtime->lock();
+        found = take(cq);
+        if (!found) {
+            cq.runtime->unlock();
+        }
     }
     if constexpr (Path::kPollsYield) {
         give_way(cq, found);

@@ -155,7 +155,8 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         failed_.push_back(done.qpn);
     }
     shm::CqShared& queue = process_.self.arena.cqs[cq.value];
-    direct::cq_push(process_.self, queue, e, solicited || done.status != hca::WcStatus::kSuccess);
+    direct::cq_push(process_.self, queue, e, solicited || done.status != hca::WcStatus::kSuccess,
+                    nullptr);
     if (queue.overflowed.load(std::memory_order_relaxed) != 0) {
         overrun_.push_back(cq.value);
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/shm/arena.h"
+#include "runtime/shm/delivery.h"
 
 namespace softib::carrier {
 
@@ -65,11 +66,10 @@ void ReceiveSource::fetch(const shm::Arena& arena, Post&& post) {
     const std::uint32_t tail = ring_->tail.load(std::memory_order_acquire);
     for (; fetched_ != tail; ++fetched_) {
         // A program has written this entry, which may be nonsense.
-        const auto& wqe = *arena.at<shm::RecvWqe>(
-            ring_->ring_off + std::uint64_t{fetched_ & ring_->mask} * ring_->stride_bytes);
+        const shm::RecvWqe& wqe = *ring_slot(arena, *ring_, fetched_);
         const std::uint32_t sges = wqe.num_sge <= ring_->sges_max ? wqe.num_sge : 0;
         const std::uint32_t token = keep({wqe.wr_id, fetched_});
-        if (!post(token, std::span(wqe.sges(), sges))) {
+        if (!post(token, std::span(ring_sges(arena, *ring_, fetched_), sges))) {
             free_.push_back(token);
             return;
         }

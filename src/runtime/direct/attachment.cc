@@ -58,6 +58,9 @@ bool Attachment::join(const char* dir, const char* hosts) {
     devices.resize(list_devices(arena, hosts, devices));
     channels.init(fabric_dir, &arena);
     hazard_fence = !shm::grace_register();
+    if (!hazard_fence) {
+        shm::FavouredLock::allow_favourites();
+    }
     return true;
 }
 

@@ -5,8 +5,10 @@
 #include <bit>
 #include <cerrno>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "runtime/direct/cq_add.h"
 #include "runtime/direct/process.h"
 #include "runtime/direct/qp_base.h"
 #include "runtime/shm/clock.h"
@@ -17,57 +19,34 @@ namespace softib::direct {
 
 namespace {
 
-shm::Cqe* ring_of(const shm::Arena& arena, const shm::CqShared& cq) {
-    return arena.at<shm::Cqe>(cq.ring_off);
+shm::CqRing ring_of(const shm::Arena& arena, const shm::CqShared& cq) {
+    return shm::CqRing::at(arena.base + cq.ring_off, cq.mask + 1);
 }
 
 void lock_producer(const Attachment& self, shm::CqShared& cq) {
     cq_lock(self.arena, cq, self.lock_word, 0);
 }
 
-// Atomic, because a thread that arms the queue reads entries that another thread may be polling.
-bool is_solicited(const shm::Cqe& e) {
-    return __atomic_load_n(&e.solicited, __ATOMIC_RELAXED) != 0;
-}
-void set_solicited(shm::Cqe& e, bool solicited) {
-    __atomic_store_n(&e.solicited, solicited ? 1 : 0, __ATOMIC_RELAXED);
+/// The entries of one rest that are a stream: its next rest is longer.
+constexpr std::uint32_t kStream = 6;
+constexpr std::uint32_t kRestTicksMin = shm::kTicksIn100Ns * 3 / 2;
+constexpr std::uint32_t kRestTicksMax = shm::kTicksIn100Ns * 10;
+/// CqShared::ever_armed when every producer has had a barrier since it became 1.
+constexpr std::uint32_t kArmedSeen = 2;
+
+/// Copies an entry, but not its place in the queue.
+void copy_entry(const shm::CqRing& from, std::uint32_t at, const shm::CqRing& to,
+                std::uint32_t to_at) {
+    to.cells[to_at].wqe_index = from.cells[at].wqe_index;
+    to.cells[to_at].byte_len = from.cells[at].byte_len;
+    to.cells[to_at].store_about(from.cells[at].load_about());
+    to.entries[to_at] = from.entries[at];
 }
 
-void fill(shm::Cqe& slot, const shm::Cqe& entry) {
-    slot.wr_id = entry.wr_id;
-    slot.timestamp_ns = entry.timestamp_ns;
-    slot.byte_len = entry.byte_len;
-    slot.imm_or_rkey = entry.imm_or_rkey;
-    slot.qpn = entry.qpn;
-    slot.src_qpn = entry.src_qpn;
-    slot.wqe_index = entry.wqe_index;
-    slot.slid = entry.slid;
-    slot.pkey_index = entry.pkey_index;
-    slot.status = entry.status;
-    slot.opcode = entry.opcode;
-    slot.flags = entry.flags;
-    slot.sl = entry.sl;
-    slot.path_bits = entry.path_bits;
-    slot.is_receive = entry.is_receive;
-    slot.tag = entry.tag;
-    set_solicited(slot, is_solicited(entry));
-}
-
-/// Marks a queue as overflowed and stops the queue pair whose completion is lost. The queue's
-/// owner, which is rung, then flushes that queue pair and stops the queue's other queue pairs too
-/// (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic error).
-void overflow(const Attachment& self, shm::CqShared& cq, std::uint32_t qpn) {
-    if (cq.overflowed.exchange(1) == 0) {
-        self.channels.signal(cq.owner, cq.async_channel,
-                             {cq.cookie, static_cast<std::uint32_t>(hca::AsyncKind::kCqErr), 0});
-    }
-    shm::QpShared& qp = self.arena.qps[qp_index(qpn)];
-    hca::QpState state = qp.state.load(std::memory_order_relaxed);
-    if (qp.qpn == qpn && state != hca::QpState::kReset && state != hca::QpState::kErr) {
-        qp.rx.store(0, std::memory_order_release);
-        qp.state.compare_exchange_strong(state, hca::QpState::kErr);
-    }
-    self.ring(cq.owner);
+/// Returns whether a cell is that of a receive (or send) completion of this queue pair.
+bool is_of(const shm::CqCell& cell, std::uint32_t qpn, bool receive) {
+    const std::uint32_t about = cell.load_about();
+    return (about & shm::kCellQpn) == qpn && ((about & shm::kCellReceive) != 0) == receive;
 }
 
 /// Raises the event of an armed queue. Returns false if another thread raises that event, or if the
@@ -90,55 +69,58 @@ bool notify(const Attachment& self, shm::CqShared& cq, std::uint32_t armed,
 
 }  // namespace
 
-bool cq_push(const Attachment& self, shm::CqShared& cq, const shm::Cqe& entry, bool solicited,
-             const Completing& completing) {
-    lock_producer(self, cq);
-    if (completing.ring != nullptr &&
-        completing.ring->head.load(std::memory_order_relaxed) != completing.index) [[unlikely]] {
-        shm::shm_unlock(cq.lock);
-        return false;
+/// The queue's owner, which is rung, then flushes that queue pair and stops the queue's other queue
+/// pairs too (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic error).
+void cq_overflow(const Attachment& self, shm::CqShared& cq, std::uint32_t qpn) {
+    if (cq.overflowed.exchange(1) == 0) {
+        self.channels.signal(cq.owner, cq.async_channel,
+                             {cq.cookie, static_cast<std::uint32_t>(hca::AsyncKind::kCqErr), 0});
     }
-    const std::uint32_t at = cq.produced;
-    if (at - cq.consumed_seen >= cq.entries) [[unlikely]] {
-        cq.consumed_seen = cq.consumed.load(std::memory_order_acquire);
-        if (at - cq.consumed_seen >= cq.entries) {
-            if (completing.ring != nullptr) {
-                completing.ring->head.store(completing.index + 1, std::memory_order_release);
-            }
-            shm::shm_unlock(cq.lock);
-            overflow(self, cq, entry.qpn);
-            return true;
-        }
+    shm::QpShared& qp = self.arena.qps[qp_index(qpn)];
+    hca::QpState state = qp.state.load(std::memory_order_relaxed);
+    if (qp.qpn == qpn && state != hca::QpState::kReset && state != hca::QpState::kErr) {
+        qp.rx.store(0, std::memory_order_release);
+        qp.state.compare_exchange_strong(state, hca::QpState::kErr);
     }
-    shm::Cqe& slot = ring_of(self.arena, cq)[at & cq.mask];
-    fill(slot, entry);
-    set_solicited(slot, solicited);
-    if (cq.timestamps != 0) {
-        slot.timestamp_ns = shm::monotonic_ns();
-    }
-    if (completing.record != nullptr) {
-        completing.record->cq_at = at;
-        completing.record->cq.store(cq.index + 1, std::memory_order_release);
-    }
-    park_point(shm::ParkPoint::kCqBeforePublish);
-    slot.publish(at + 1);
-    park_point(shm::ParkPoint::kCqAfterPublish);
-    if (completing.ring != nullptr) {
-        completing.ring->head.store(completing.index + 1, std::memory_order_release);
-    }
-    park_point(shm::ParkPoint::kSendAfterCompletion);
-    cq.produced = at + 1;
-    // The unlock is a full barrier: either this thread sees that the queue is armed, or the owner's
-    // poll after arming sees the entry.
-    shm::shm_unlock(cq.lock);
+    self.ring(cq.owner);
+}
+
+void notify_if_armed(const Attachment& self, shm::CqShared& cq, bool solicited,
+                     std::uint32_t behind) {
     park_point(shm::ParkPoint::kCqBeforeNotify);
     const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
     const shm::ArmKind kind = shm::arm_kind(armed);
     if (kind != shm::kArmNone &&
         (kind == shm::kArmAny || (kind == shm::kArmSolicited && solicited))) [[unlikely]] {
-        notify(self, cq, armed, at + 1, cq.consumed.load(std::memory_order_relaxed));
+        notify(self, cq, armed, behind, cq.consumed.load(std::memory_order_relaxed));
     }
-    return true;
+}
+
+bool cq_push(const Attachment& self, shm::CqShared& cq, const shm::Cqe& entry, bool solicited,
+             const shm::Producer* producer, const Completing& completing) {
+    const auto write = [&entry](shm::CqCell&, shm::Cqe& slot) {
+        fill_entry(slot, entry);
+        return about(entry);
+    };
+    Added added = Added::kNotSole;
+    if (producer != nullptr) {
+        added = add_as_sole(self, cq, entry.qpn, solicited, *producer, completing, write);
+    }
+    if (added == Added::kNotSole) {
+        std::uint32_t behind = 0;
+        lock_producer(self, cq);
+        added = add_entry(self, cq, solicited, completing, behind, write);
+        note_added(cq, producer);
+        // The unlock is a full barrier: either this thread sees that the queue is armed, or the
+        // owner's poll after arming sees the entry. (So is the one of add_as_sole().)
+        shm::shm_unlock(cq.lock);
+        if (added == Added::kYes) {
+            notify_if_armed(self, cq, solicited, behind);
+        } else if (added == Added::kLost) {
+            cq_overflow(self, cq, entry.qpn);
+        }
+    }
+    return added != Added::kFlushed;
 }
 
 Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::uint32_t channel,
@@ -147,12 +129,10 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
         errno = EINVAL;
         return nullptr;
     }
-    const std::uint32_t ring = std::bit_ceil(entries + 1);
+    const std::uint32_t ring = std::bit_ceil(std::max(entries + 1, shm::kCqSlotsMin));
     const std::uint32_t index = process.tables.cqs.allocate();
     const std::uint64_t ring_off =
-        index == shm::kNoEntry
-            ? 0
-            : process.memory.chunks.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
+        index == shm::kNoEntry ? 0 : process.memory.chunks.allocate(shm::CqRing::bytes(ring));
     if (ring_off == 0) {
         if (index != shm::kNoEntry) {
             process.tables.cqs.release(index);
@@ -176,12 +156,19 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     shared.cookie = cookie;
     shared.async_channel = async_channel;
     shared.timestamps = timestamps ? 1 : 0;
+    shared.sole.store(0);
+    shared.leaving = 0;
+    shared.last = 0;
+    shared.streak = 0;
+    shared.streak_wanted = shm::kStreakFirst;
     shared.arm.store(shm::kArmNone);
+    shared.ever_armed.store(0);
     shared.overflowed.store(0);
     shared.consumed.store(0, std::memory_order_release);
     shm::shm_unlock(shared.lock);
     auto* cq = new Cq;
     cq->process_ = &process;
+    cq->may_rest_ = process.self.arena.header->data_path == DataPath::kDirect;
     cq->shared_ = &shared;
     cq->index_ = index;
     cq->mask_ = ring - 1;
@@ -201,15 +188,36 @@ Cq::~Cq() {
         lock_producer(process_->self, *shared_);
         shared_->owner = 0;
         shm::shm_unlock(shared_->lock);
-        process_->memory.chunks.release(shared_->ring_off,
-                                        std::uint64_t{mask_ + 1} * sizeof(shm::Cqe));
+        process_->memory.chunks.release(shared_->ring_off, shm::CqRing::bytes(mask_ + 1));
         process_->tables.cqs.release(index_);
     }
+}
+
+void Cq::rest_or_look() {
+    const bool rested = empty_since_.load(std::memory_order_relaxed) != 0;
+    const std::uint32_t found = std::exchange(found_, 0);
+    if (found == 0 || !may_rest_) {
+        empty_since_.store(0, std::memory_order_relaxed);
+        return;
+    }
+    const std::uint32_t ticks = rest_ticks_.load(std::memory_order_relaxed);
+    rest_ticks_.store(
+        rested && found >= kStream ? std::min(2 * ticks, kRestTicksMax) : kRestTicksMin,
+        std::memory_order_relaxed);
+    empty_since_.store(shm::cpu_ticks(), std::memory_order_relaxed);
+}
+
+const shm::Cqe* Cq::expand(const shm::CqCell& cell) {
+    const shm::QpShared& qp = process_->self.arena.qps[qp_index(cell.load_about() & shm::kCellQpn)];
+    reinterpret_cast<QpBase*>(qp.cookie)->expand(cell, expanded_);
+    return &expanded_;
 }
 
 void Cq::retire(const shm::Cqe& e) {
     shm::QpShared& qp = process_->self.arena.qps[qp_index(e.qpn)];
     if (e.is_receive == 0) {
+        // Completions of the program's own requests are there as soon as it has posted them.
+        may_rest_ = false;
         reinterpret_cast<QpBase*>(qp.cookie)->send_retired(e.wqe_index);
     } else if (qp.srq == 0 && qp.type != hca::QpType::kXrcRecv) {
         reinterpret_cast<QpBase*>(qp.cookie)->receive_retired(e.wqe_index);
@@ -226,6 +234,13 @@ void Cq::arm(bool solicited_only) {
     if (shared_->channel == 0) {
         return;
     }
+    end_rest();
+    // A sole producer does not look at `arm` before it has seen that the queue was ever armed.
+    if (shared_->ever_armed.load(std::memory_order_acquire) != kArmedSeen) {
+        shared_->ever_armed.store(1, std::memory_order_relaxed);
+        shm::barrier_everywhere();
+        shared_->ever_armed.store(kArmedSeen, std::memory_order_release);
+    }
     // Solicited-only never weakens an earlier request for any completion (IBA vol. 1, 11.4.2.2).
     const shm::ArmKind kind = solicited_only ? shm::kArmSolicited : shm::kArmAny;
     std::uint32_t seen = shared_->arm.load();
@@ -235,7 +250,7 @@ void Cq::arm(bool solicited_only) {
                     ? seen
                     : with_kind(seen + shm::kArmStep, kind);
     } while (!shared_->arm.compare_exchange_weak(seen, armed));
-    // As in cq_push: either the producer sees that the queue is armed, or this thread sees the
+    // As in cq_push(): either the producer sees that the queue is armed, or this thread sees the
     // producer's entry.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!holds(shm::arm_kind(armed) == shm::kArmSolicited)) {
@@ -257,8 +272,9 @@ bool Cq::holds(bool solicited_only) {
         if (static_cast<std::uint32_t>(told >> 32) == at) {
             at = static_cast<std::uint32_t>(told);
         }
-        for (; ring_[at & mask_].load_seq() == at + 1; ++at) {
-            if (!solicited_only || is_solicited(ring_[at & mask_])) {
+        for (; ring_.cells[at & mask_].load_seq() == at + 1; ++at) {
+            if (!solicited_only ||
+                (ring_.cells[at & mask_].load_about() & shm::kCellSolicited) != 0) {
                 return true;
             }
         }
@@ -289,9 +305,8 @@ int Cq::resize(std::uint32_t entries) {
     if (entries == 0 || entries > kCqEntriesMax) {
         return EINVAL;
     }
-    const std::uint32_t ring = std::bit_ceil(entries + 1);
-    const std::uint64_t off =
-        process_->memory.chunks.allocate(std::uint64_t{ring} * sizeof(shm::Cqe));
+    const std::uint32_t ring = std::bit_ceil(std::max(entries + 1, shm::kCqSlotsMin));
+    const std::uint64_t off = process_->memory.chunks.allocate(shm::CqRing::bytes(ring));
     if (off == 0) {
         return ENOMEM;
     }
@@ -301,14 +316,14 @@ int Cq::resize(std::uint32_t entries) {
     if (outstanding > ring - 1) {
         shm::shm_unlock(shared_->lock);
         lock_.unlock();
-        process_->memory.chunks.release(off, std::uint64_t{ring} * sizeof(shm::Cqe));
+        process_->memory.chunks.release(off, shm::CqRing::bytes(ring));
         return EINVAL;
     }
     ring_lock_.lock();
-    shm::Cqe* fresh = process_->self.arena.at<shm::Cqe>(off);
+    const shm::CqRing fresh = shm::CqRing::at(process_->self.arena.base + off, ring);
     for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
-        fill(fresh[i & (ring - 1)], ring_[i & mask_]);
-        fresh[i & (ring - 1)].publish(i + 1);
+        copy_entry(ring_, i & mask_, fresh, i & (ring - 1));
+        fresh.cells[i & (ring - 1)].publish(i + 1);
     }
     const std::uint64_t old_off = shared_->ring_off;
     const std::uint32_t old_ring = mask_ + 1;
@@ -320,7 +335,7 @@ int Cq::resize(std::uint32_t entries) {
     ring_lock_.unlock();
     shm::shm_unlock(shared_->lock);
     lock_.unlock();
-    process_->memory.chunks.release(old_off, std::uint64_t{old_ring} * sizeof(shm::Cqe));
+    process_->memory.chunks.release(old_off, shm::CqRing::bytes(old_ring));
     return 0;
 }
 
@@ -328,25 +343,18 @@ void Cq::purge(std::uint32_t qpn) {
     lock_.lock();
     lock_producer(process_->self, *shared_);
     ring_lock_.lock();
-    std::uint32_t kept = 0;
-    std::vector<shm::Cqe*> keep;
-    for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
-        shm::Cqe& e = ring_[i & mask_];
-        if (e.qpn != qpn) {
-            keep.push_back(&e);
-        }
-    }
     // The entries that stay move to the end, so that `produced` stays and `consumed` moves on.
-    const std::uint32_t removed =
-        shared_->produced - consumed_ - static_cast<std::uint32_t>(keep.size());
-    if (removed != 0) {
-        for (auto it = keep.rbegin(); it != keep.rend(); ++it, ++kept) {
-            shm::Cqe& to = ring_[(shared_->produced - 1 - kept) & mask_];
-            if (&to != *it) {
-                fill(to, **it);
+    std::uint32_t to = shared_->produced;
+    for (std::uint32_t i = shared_->produced; i != consumed_; --i) {
+        if ((ring_.cells[(i - 1) & mask_].load_about() & shm::kCellQpn) != qpn) {
+            --to;
+            if (to != i - 1) {
+                copy_entry(ring_, (i - 1) & mask_, ring_, to & mask_);
             }
         }
-        consumed_ += removed;
+    }
+    if (to != consumed_) {
+        consumed_ = to;
         shared_->consumed.store(consumed_, std::memory_order_release);
     }
     ring_lock_.unlock();
@@ -359,9 +367,9 @@ std::optional<std::uint32_t> Cq::newest(std::uint32_t qpn, bool receive) {
     lock_.lock();
     lock_producer(process_->self, *shared_);
     for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
-        const shm::Cqe& e = ring_[(i - 1) & mask_];
-        if (e.qpn == qpn && (e.is_receive != 0) == receive) {
-            found = e.wqe_index;
+        const shm::CqCell& cell = ring_.cells[(i - 1) & mask_];
+        if (is_of(cell, qpn, receive)) {
+            found = cell.wqe_index;
         }
     }
     shm::shm_unlock(shared_->lock);
@@ -376,9 +384,9 @@ std::uint32_t Cq::claim_receives(std::uint32_t qpn, shm::RecvRing& ring, std::ui
     // A sender that died between completing a request and taking it off the ring has left it there.
     bool completed = polled == head + 1;
     for (std::uint32_t i = shared_->produced; i != consumed_ && !completed; --i) {
-        const shm::Cqe& e = ring_[(i - 1) & mask_];
-        if (e.qpn == qpn && e.is_receive != 0) {
-            completed = e.wqe_index == head;
+        const shm::CqCell& cell = ring_.cells[(i - 1) & mask_];
+        if (is_of(cell, qpn, true)) {
+            completed = cell.wqe_index == head;
             break;
         }
     }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Completion queues. Producers (senders of any process) take a crash-safe lock in the arena;
-// consumers are threads of the owner, which take a lock of their process. An entry is published by
-// its sequence word, so that a poll of an empty queue reads one cache line and nothing else.
+// Completion queues. Producers (senders of any process) take a crash-safe lock in the arena, unless
+// there is only one (sole_producer.h); consumers are threads of the owner, which take a lock of
+// their process. An entry is published by its sequence word, so that a poll of an empty queue reads
+// one cache line and nothing else.
 
 #include <cstdint>
 #include <optional>
 
 #include "runtime/shm/arena.h"
+#include "runtime/shm/clock.h"
 #include "runtime/shm/delivery.h"
+#include "runtime/shm/favoured_lock.h"
 #include "runtime/shm/shm_lock.h"
+#include "runtime/shm/sole_producer.h"
 #include "runtime/shm/types.h"
 
 namespace softib::direct {
@@ -32,10 +36,10 @@ struct Completing {
 };
 
 /// Adds a completion to a queue of any process. `solicited`: it also raises the event of a queue
-/// that is armed for solicited completions only. Returns false, with nothing added, if the request
-/// was flushed meanwhile.
+/// that is armed for solicited completions only. `producer`: the stripe whose lock the caller
+/// holds; nullptr: none. Returns false, with nothing added, if the request was flushed meanwhile.
 bool cq_push(const Attachment& self, shm::CqShared& cq, const shm::Cqe& entry, bool solicited,
-             const Completing& completing = {});
+             const shm::Producer* producer, const Completing& completing = {});
 
 class Cq {
   public:
@@ -53,19 +57,44 @@ class Cq {
     /// Takes up to `max` completions and calls fn(const Cqe&) for each. Returns their number.
     template <typename Fn>
     int poll(int max, Fn&& fn) {
+        if (rests()) {
+            return 0;
+        }
         lock_.lock();
         const int n = poll_locked(max, fn);
         lock_.unlock();
         return n;
     }
+    /// Returns whether the queue was found empty just after peers had filled it, and is not looked
+    /// at for a moment. A look takes the line of the next entry from the peer that is about to
+    /// write it, and the peer must then fetch the line again: a stream of messages is faster if
+    /// several come between two looks. The first moment is shorter than the time in which a peer
+    /// can answer a message, so that it delays no answer.
+    bool rests() const {
+        const std::uint64_t since = empty_since_.load(std::memory_order_relaxed);
+        return since != 0 && shm::cpu_ticks() - since < rest_ticks_.load(std::memory_order_relaxed);
+    }
+    /// Has the next poll look at the queue.
+    void end_rest() { empty_since_.store(0, std::memory_order_relaxed); }
 
     // The four functions below are for the extended polling interface (ibv_start_poll), which holds
     // the lock between calls.
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
-    const shm::Cqe* peek_locked() const {
-        const shm::Cqe& e = ring_[consumed_ & mask_];
-        return e.load_seq() == consumed_ + 1 ? &e : nullptr;
+    const shm::Cqe* peek_locked() {
+        const shm::CqCell& cell = ring_.cells[consumed_ & mask_];
+        if (cell.load_seq() == consumed_ + 1) [[likely]] {
+            ++found_;
+            return (cell.load_about() & shm::kCellShort) != 0 ? expand(cell)
+                                                              : &ring_.entries[consumed_ & mask_];
+        }
+        const shm::Cqe& entry = ring_.entries[consumed_ & mask_];
+        if (entry.load_seq() == consumed_ + 1) {
+            ++found_;
+            return &entry;
+        }
+        rest_or_look();
+        return nullptr;
     }
     void advance_locked(const shm::Cqe& e) {
         retire(e);
@@ -81,6 +110,7 @@ class Cq {
     void event_taken(std::uint32_t behind, std::uint32_t consumed) {
         told_.store(std::uint64_t{consumed} << 32 | behind, std::memory_order_release);
         announced_.store(false, std::memory_order_release);
+        end_rest();
     }
     /// Raises the event that a producer may have failed to raise because it died. Called after the
     /// death of any process.
@@ -122,11 +152,15 @@ class Cq {
     /// `solicited_only`, one that is solicited. Takes no lock that polls take, because a program
     /// may arm a queue that it is polling.
     bool holds(bool solicited_only);
+    /// Returns the completion that a short cell means.
+    const shm::Cqe* expand(const shm::CqCell& cell);
+    /// Decides, when the queue was found empty, whether the next polls look at it.
+    void rest_or_look();
     /// Gives the request's slot back to its queue pair: slots are in use until their completion is
     /// polled.
     void retire(const shm::Cqe& e);
 
-    shm::SpinLock lock_;
+    shm::FavouredLock lock_;
     shm::SpinLock ring_lock_;  ///< Held to move entries, and to search them without polling.
     std::atomic<bool> announced_{false};  ///< The program has not taken the event of arm() yet.
     /// What the last event that the program has taken told it: in the upper half, how many entries
@@ -134,7 +168,13 @@ class Cq {
     std::atomic<std::uint64_t> told_{0};
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;
-    shm::Cqe* ring_ = nullptr;
+    std::uint32_t found_ = 0;  ///< Entries found since the queue was last found empty.
+    bool may_rest_ = false;    ///< Direct path, and no entry so far was that of a send request.
+    /// When the queue was found empty just after it was not; 0: each poll looks at it.
+    std::atomic<std::uint64_t> empty_since_{0};
+    std::atomic<std::uint32_t> rest_ticks_{0};
+    shm::CqRing ring_{};
+    shm::Cqe expanded_{};
     shm::CqShared* shared_ = nullptr;
     Process* process_ = nullptr;
     std::uint32_t index_ = 0;

@@ -9,6 +9,7 @@
 #include "runtime/direct/recv_queue.h"
 #include "runtime/direct/service.h"
 #include "runtime/shm/clock.h"
+#include "runtime/shm/grace.h"
 #include "runtime/shm/packet_queue.h"
 #include "runtime/shm/thread.h"
 
@@ -61,16 +62,16 @@ void Progress::serve_attention() {
     qps.for_each([](QpBase& qp) { qp.stop_if_failed(); });
 }
 
-void Progress::run() {
+void Progress::run(bool at_once) {
     if (self_.slot->attention.load(std::memory_order_relaxed) != 0) {
         serve_attention();
     }
     if (stalled_count_.load(std::memory_order_relaxed) != 0) {
-        advance_stalled();
+        advance_stalled(at_once);
     }
 }
 
-void Progress::advance_stalled() {
+void Progress::advance_stalled(bool at_once) {
     // One thread at a time does this; the others go on. The list is not locked meanwhile, because a
     // sender that stalls takes the lock of its queue pair before that of the list.
     if (!progress_mutex_.try_lock()) {
@@ -80,7 +81,7 @@ void Progress::advance_stalled() {
         const std::lock_guard guard(stalled_mutex_);
         advancing_.swap(stalled_);
     }
-    std::erase_if(advancing_, [](DirectQp* qp) { return qp->advance(); });
+    std::erase_if(advancing_, [at_once](DirectQp* qp) { return qp->advance(at_once); });
     {
         const std::lock_guard guard(stalled_mutex_);
         stalled_.insert(stalled_.end(), advancing_.begin(), advancing_.end());
@@ -108,6 +109,9 @@ std::uint64_t Progress::arm_wakes() {
             first = first == 0 ? left : std::min(first, left);
         }
     }
+    // The caller then tries once more. After the barrier, either that try sees the receive request
+    // that was posted meanwhile, or its poster sees who waits (ring_wake_sender).
+    shm::barrier_everywhere();
     return first;
 }
 

@@ -64,12 +64,13 @@ class Progress {
         return self_.slot->attention.load(std::memory_order_relaxed) != 0 ||
                stalled_count_.load(std::memory_order_relaxed) != 0;
     }
-    void run();
+    /// `at_once`: also tries a queue pair again whose receiver was not ready a moment ago.
+    void run(bool at_once = true);
     /// Does the same as run(), if it is wanted, for a program that polls.
     void poll() {
         if (wanted()) [[unlikely]] {
             polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-            run();
+            run(false);
         }
     }
 
@@ -92,7 +93,7 @@ class Progress {
     void helper_loop();
     void look_for_carrier();
     void serve_attention();
-    void advance_stalled();
+    void advance_stalled(bool at_once);
     /// Asks the receivers that stalled queue pairs wait for to ring us. Returns the nanoseconds to
     /// the first deadline; 0 if there is none.
     std::uint64_t arm_wakes();

@@ -95,7 +95,7 @@ void QpBase::complete(const shm::WorkRequest& wr, std::uint32_t posted, hca::WcS
     e.status = static_cast<std::uint8_t>(status);
     e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
     e.byte_len = completion_bytes(wr);
-    cq_push(self_, init_.send_cq->shared(), e, status != hca::WcStatus::kSuccess);
+    cq_push(self_, init_.send_cq->shared(), e, status != hca::WcStatus::kSuccess, &producer_);
 }
 
 int QpBase::post_receive_locked(std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge) {
@@ -106,15 +106,39 @@ int QpBase::post_receive_locked(std::uint64_t wr_id, const hca::Sge* sges, std::
     if (state == hca::QpState::kReset) {
         return EINVAL;
     }
-    // A sender completes a request before it moves the head on. If the program has polled that
-    // completion in between, the slot at the head is free as well.
+    // The slots whose completions were polled are free, and mostly enough. The head, on a line that
+    // senders write, says whether more are, unless a poll still needs the requests. A sender
+    // completes a request before it moves the head on: if the program has polled that completion in
+    // between, the slot at the head is free too.
     shm::RecvRing& ring = shared_->rq;
-    std::uint32_t freed = ring.head.load(std::memory_order_acquire);
-    const std::uint32_t polled = receive_polled_.load(std::memory_order_relaxed);
-    if (polled == freed + 1) {
-        freed = polled;
+    std::uint32_t freed = receive_polled_.load(std::memory_order_acquire);
+    if (ring.tail.load(std::memory_order_relaxed) - freed >= ring.entries && !keeps_requests()) {
+        const std::uint32_t head = ring.head.load(std::memory_order_acquire);
+        freed = freed == head + 1 ? freed : head;
     }
     return ring_post_locked(self_.arena, ring, freed, wr_id, sges, num_sge);
+}
+
+bool QpBase::keeps_requests() const {
+    return init_.type == hca::QpType::kRc && self_.arena.header->data_path == DataPath::kDirect;
+}
+
+void QpBase::expand(const shm::CqCell& cell, shm::Cqe& out) const {
+    const std::uint32_t about = cell.load_about();
+    out.wr_id = ring_slot(self_.arena, shared_->rq, cell.wqe_index)->load_wr_id();
+    out.byte_len = cell.byte_len;
+    out.imm_or_rkey = 0;
+    out.qpn = about & shm::kCellQpn;
+    out.src_qpn = shared_->dest_qpn.load(std::memory_order_relaxed);
+    out.wqe_index = cell.wqe_index;
+    out.slid = shared_->dest_lid.load(std::memory_order_relaxed);
+    out.pkey_index = shared_->pkey_index;
+    out.status = static_cast<std::uint8_t>(hca::WcStatus::kSuccess);
+    out.opcode = static_cast<std::uint8_t>(hca::WcOpcode::kRecv);
+    out.flags = 0;
+    out.sl = static_cast<std::uint8_t>(about >> shm::kCellSlShift & 0xF);
+    out.path_bits = 0;
+    out.is_receive = 1;
 }
 
 void QpBase::flush_receives_from(std::uint32_t first) {
@@ -122,13 +146,13 @@ void QpBase::flush_receives_from(std::uint32_t first) {
     const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
     for (std::uint32_t at = first; at != tail; ++at) {
         shm::Cqe e{};
-        e.wr_id = ring_slot(self_.arena, ring, at)->wr_id;
+        e.wr_id = ring_slot(self_.arena, ring, at)->load_wr_id();
         e.wqe_index = at;
         e.qpn = shared_->qpn;
         e.is_receive = 1;
         e.opcode = static_cast<std::uint8_t>(hca::WcOpcode::kRecv);
         e.status = static_cast<std::uint8_t>(hca::WcStatus::kWrFlushErr);
-        cq_push(self_, init_.recv_cq->shared(), e, true);
+        cq_push(self_, init_.recv_cq->shared(), e, true, nullptr);
     }
 }
 
@@ -171,6 +195,7 @@ void QpBase::reset_locked() {
     if (shared_->rq.ring_off != 0) {
         shared_->rq.head.store(0);
         shared_->rq.tail.store(0);
+        shared_->rq.tail_seen = 0;
         shared_->rq.rnr_waiter.store(0);
     }
     // Completions of before are removed first: a thread that polls one of them writes the counters

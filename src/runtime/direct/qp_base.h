@@ -21,6 +21,7 @@
 #include "runtime/direct/recv_queue.h"
 #include "runtime/shm/alloc.h"
 #include "runtime/shm/arena.h"
+#include "runtime/shm/favoured_lock.h"
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/types.h"
 
@@ -69,12 +70,8 @@ class QpBase {
     std::uint32_t qpn() const { return shared_->qpn; }
     const QpInit& init() const { return init_; }
 
-    void lock() {
-        if (stripe_->lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
-            shm::SpinLock::lock_slow(stripe_->lock);
-        }
-    }
-    void unlock() { stripe_->lock.store(0, std::memory_order_release); }
+    void lock() { stripe_->lock.lock(); }
+    void unlock() { stripe_->lock.unlock(); }
 
     /// Returns what posting would return after `ahead` other requests, without posting: 0, EINVAL
     /// (this queue pair or its state does not allow it), ENOMEM (the send queue is full) or EIO
@@ -97,8 +94,10 @@ class QpBase {
         send_done_.store(posted_up_to, std::memory_order_relaxed);
     }
     void receive_retired(std::uint32_t wqe_index) {
-        receive_polled_.store(wqe_index + 1, std::memory_order_relaxed);
+        receive_polled_.store(wqe_index + 1, std::memory_order_release);
     }
+    /// Writes the completion that a short cell of this queue pair's means.
+    void expand(const shm::CqCell& cell, shm::Cqe& out) const;
     /// Makes the queue pair unusable. Called in a forked child, where it belongs to the parent.
     void disown() { disowned_ = true; }
 
@@ -133,9 +132,11 @@ class QpBase {
     /// more. Called under the lock of the receive queue.
     void flush_receives_from(std::uint32_t first);
     void raise(hca::AsyncKind kind);
+    /// Whether completions may be short (shm::kCellShort), so that polls read the request.
+    bool keeps_requests() const;
 
     QpAttr attr_;
-    shm::SpinLock receive_lock_;
+    shm::FavouredLock receive_lock_;
     /// The index after that of the newest receive request whose completion was polled.
     std::atomic<std::uint32_t> receive_polled_{0};
     const std::uint32_t index_;
@@ -144,6 +145,7 @@ class QpBase {
     Process* const process_;
     const Attachment& self_;
     shm::Stripe* const stripe_;
+    const shm::Producer producer_;  ///< The stripe, as a producer of completions.
     shm::QpShared* const shared_;
     const QpInit init_;
     /// The last state that this process has set. The state in the arena may be kErr already.

@@ -62,6 +62,11 @@ QpBase::QpBase(Process& process, const QpInit& init, std::uint32_t index)
       process_(&process),
       self_(process.self),
       stripe_(&process.tables.next_stripe()),
+      producer_{stripe_, process.self.hazard_fence
+                             ? 0
+                             : shm::producer_name(process.self.lock_word,
+                                                  static_cast<std::uint32_t>(
+                                                      stripe_ - process.self.slot->stripes))},
       shared_(&process.self.arena.qps[index]),
       init_(init),
       opcodes_(opcodes_of(init.type)) {}

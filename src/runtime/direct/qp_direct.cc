@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Requests on connections, apart from SENDs (qp_send.cc).
 #include "runtime/direct/qp_direct.h"
 
 #include <algorithm>
@@ -20,31 +21,6 @@
 #include "runtime/shm/path.h"
 
 namespace softib::direct {
-
-namespace {
-
-shm::Cqe receive_completion(const shm::WorkRequest& wr, const shm::TakenRecv& taken,
-                            std::uint32_t qpn, std::uint32_t byte_len) {
-    shm::Cqe e{};
-    e.wr_id = taken.wr_id;
-    e.wqe_index = taken.wqe_index;
-    e.byte_len = byte_len;
-    e.qpn = qpn;
-    e.is_receive = 1;
-    e.opcode = static_cast<std::uint8_t>(wr.opcode == hca::WrOpcode::kWriteImm
-                                             ? hca::WcOpcode::kRecvRdmaWithImm
-                                             : hca::WcOpcode::kRecv);
-    if (hca::carries_immediate(wr.opcode)) {
-        e.flags = hca::kWcWithImm;
-        e.imm_or_rkey = wr.imm_or_rkey;
-    } else if (wr.opcode == hca::WrOpcode::kSendInv) {
-        e.flags = hca::kWcWithInv;
-        e.imm_or_rkey = wr.imm_or_rkey;
-    }
-    return e;
-}
-
-}  // namespace
 
 DirectQp::DirectQp(Process& process, const QpInit& init, std::uint32_t index)
     : QpBase(process, init, index), hazard_fence_(process.self.hazard_fence) {}
@@ -124,6 +100,12 @@ bool DirectQp::check_peer_slow() {
             peer_->owner, peer_->async_channel,
             {peer_->event_id, static_cast<std::uint32_t>(hca::AsyncKind::kCommEst), 1});
     }
+    // A receiver takes its peer's LID to be the one that it sends to.
+    const std::uint16_t lid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    brief_ = init_.type == hca::QpType::kRc && peer_->dest_lid.load() == lid
+                 ? peer_qpn_ | shm::kCellShort | shm::kCellReceive |
+                       (attr_.av.sl & 0xFU) << shm::kCellSlShift
+                 : 0;
     path_generation_ = generation;
     resend_ns_ = 0;
     refused_sends_ = 0;
@@ -370,145 +352,6 @@ DirectQp::Verdict DirectQp::do_atomic_write(const shm::WorkRequest& wr) {
     }
     count(hca::request_cost(format_, hca::WireOp::kWrite, 8), hca::ack_cost(format_));
     return {};
-}
-
-DirectQp::Verdict DirectQp::do_send(const shm::WorkRequest& wr) {
-    Gather gather;
-    if (!gather_local(wr, gather)) {
-        return failed(hca::WcStatus::kLocProtErr);
-    }
-    if (gather.bytes > hca::kMessageBytesMax) {
-        return failed(hca::WcStatus::kLocLenErr);
-    }
-    const Verdict verdict = deliver(wr, gather, true, static_cast<std::uint32_t>(gather.bytes));
-    if (verdict.outcome == Outcome::kDone) {
-        count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), gather.bytes),
-              hca::ack_cost(format_));
-    }
-    return verdict;
-}
-
-/// Returns the verdict on a message for which no receive request is posted. Unreliable connections
-/// have no RNR NAK: their message is lost (IBA vol. 1, 9.8.2.1).
-DirectQp::Verdict DirectQp::not_ready() const {
-    return init_.type == hca::QpType::kUc
-               ? Verdict{}
-               : Verdict{Outcome::kNotReady, hca::WcStatus::kRnrRetryExcErr};
-}
-
-/// Hands a message to the peer's receive queue.
-DirectQp::Verdict DirectQp::deliver(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
-                                    std::uint32_t byte_len) {
-    if (peer_->srq != 0 || init_.type == hca::QpType::kXrcSend) {
-        return deliver_shared(wr, gather, scatter, byte_len);
-    }
-    shm::RecvRing& ring = peer_->rq;
-    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
-    if (head == ring.tail.load(std::memory_order_acquire)) {
-        return not_ready();
-    }
-    shm::TakenRecv taken;
-    copy_out(*ring_slot(self_.arena, ring, head), head, taken);
-    return finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
-                           self_.arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
-}
-
-DirectQp::Verdict DirectQp::deliver_shared(const shm::WorkRequest& wr, const Gather& gather,
-                                           bool scatter, std::uint32_t byte_len) {
-    const shm::Arena& arena = self_.arena;
-    std::uint32_t srq_index = peer_->srq - 1;
-    if (init_.type == hca::QpType::kXrcSend) {
-        srq_index = wr.remote_srqn;
-        if (srq_index >= shm::kSrqsMax ||
-            arena.srqs[srq_index].live.load(std::memory_order_acquire) == 0 ||
-            arena.srqs[srq_index].xrcd != peer_->xrcd || arena.srqs[srq_index].xrcd == 0) {
-            return refuse_remote(hca::WcStatus::kRemInvReqErr, hca::AsyncKind::kQpReqErr);
-        }
-    }
-    shm::SrqShared& srq = arena.srqs[srq_index];
-    shm::DeliveryRecord* const record = delivery_record(*process_, *stripe_);
-    if (record == nullptr || !srq_take(self_, srq, srq_index, *record)) {
-        return not_ready();
-    }
-    const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
-    const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, record->request, srq.pd,
-                                            arena.cqs[cq], {record, nullptr, 0});
-    park_point(shm::ParkPoint::kSrqBeforeDelivered);
-    delivered(*record);
-    return verdict;
-}
-
-/// Completes a message that is in the receiver's buffers. The send completion is written before the
-/// receive completion, as an HCA receives the acknowledgement before its peer's program can answer:
-/// no answer overtakes the completion. A receiver that stops between the two counts as one that
-/// stopped after its acknowledgement.
-DirectQp::Verdict DirectQp::hand_over(const shm::WorkRequest& wr, std::uint64_t bytes,
-                                      shm::CqShared& cq, const shm::Cqe& entry,
-                                      const Completing& completing) {
-    if (completing.ring != nullptr &&
-        completing.ring->head.load(std::memory_order_acquire) != completing.index) [[unlikely]] {
-        return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
-    }
-    count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), bytes),
-          hca::ack_cost(format_));
-    complete_done(wr);
-    cq_push(self_, cq, entry, (wr.flags & hca::kSendSolicited) != 0, completing);
-    return {Outcome::kCompleted, hca::WcStatus::kSuccess};
-}
-
-DirectQp::Verdict DirectQp::finish_delivery(const shm::WorkRequest& wr, const Gather& gather,
-                                            bool scatter, std::uint32_t byte_len,
-                                            const shm::TakenRecv& taken, std::uint32_t pd,
-                                            shm::CqShared& cq, const Completing& completing) {
-    const shm::Arena& arena = self_.arena;
-    shm::Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
-    e.src_qpn = shared_->qpn;
-    e.slid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
-    e.sl = attr_.av.sl;
-    e.pkey_index = peer_->pkey_index;
-    hca::WcStatus status =
-        scatter ? scatter_check(arena, taken, pd, gather.bytes) : hca::WcStatus::kSuccess;
-    if (status == hca::WcStatus::kLocLenErr && init_.type == hca::QpType::kUc &&
-        completing.ring != nullptr) {
-        return {};  // The request waits for the next message (IBA vol. 1, 9.9.6.3, class D).
-    }
-    if (status == hca::WcStatus::kSuccess && wr.opcode == hca::WrOpcode::kSendInv &&
-        !invalidate_window(arena, wr.imm_or_rkey, peer_->pd, peer_->qpn)) {
-        status = hca::WcStatus::kLocAccessErr;
-    }
-    park_point(shm::ParkPoint::kSendBeforeCopy);
-    if (status == hca::WcStatus::kSuccess && scatter &&
-        !scatter_copy(*process_, gather, taken, pd)) {
-        if (owner_gone(self_, peer_->owner)) {
-            return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
-        }
-        status = hca::WcStatus::kLocProtErr;
-    }
-    park_point(shm::ParkPoint::kSendAfterCopy);
-    if (status == hca::WcStatus::kSuccess) [[likely]] {
-        return hand_over(wr, gather.bytes, cq, e, completing);
-    }
-    e.status = static_cast<std::uint8_t>(status);
-    if (!cq_push(self_, cq, e, true, completing)) {
-        return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
-    }
-    if (init_.type == hca::QpType::kUc) {
-        // The receive request ended in an error of its own, which the responder does not report.
-        if (hca::stops_receiving(init_.type, status)) {
-            stop_peer(hca::AsyncKind::kQpReqErr);
-        }
-        return {};
-    }
-    if (status == hca::WcStatus::kLocAccessErr) {
-        // The R_Key could not be invalidated: the responder sends no NAK (IBA vol. 1, 9.9.6.3,
-        // class J).
-        arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
-        stop_peer(hca::AsyncKind::kQpReqErr);
-        return {Outcome::kNoAnswer, hca::WcStatus::kRetryExcErr};
-    }
-    return refuse_remote(status == hca::WcStatus::kLocLenErr ? hca::WcStatus::kRemInvReqErr
-                                                             : hca::WcStatus::kRemOpErr,
-                         hca::AsyncKind::kQpReqErr);
 }
 
 /// Executes a bind or a local invalidate, which change keys of this process only.

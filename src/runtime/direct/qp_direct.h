@@ -33,8 +33,10 @@ class DirectQp final : public QpBase {
     // What Progress::run() does with a queue pair whose first request waits. Each takes the
     // lock itself.
 
-    /// Tries the waiting requests again. Returns true if none waits for the fabric any more.
-    bool advance();
+    /// Tries the waiting requests again. Returns true if none waits for the fabric any more. Unless
+    /// `at_once`, does not look at a receiver that was not ready a moment ago: each look takes a
+    /// line from it that it writes with each receive request that it posts.
+    bool advance(bool at_once);
     /// Returns the time at which the first waiting request gives up; 0 if it never does.
     std::uint64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
     /// Asks the receiver that the first request waits for to ring us when it posts a request.
@@ -89,17 +91,22 @@ class DirectQp final : public QpBase {
     Verdict do_read(const shm::WorkRequest& wr);
     Verdict do_atomic(const shm::WorkRequest& wr);
     Verdict do_atomic_write(const shm::WorkRequest& wr);
+    // qp_send.cc: messages that take a receive request
     Verdict do_send(const shm::WorkRequest& wr);
+    std::optional<Verdict> send_whole(const shm::WorkRequest& wr);
+    const char* whole_buffer(const shm::WorkRequest& wr) const;
     Verdict not_ready() const;
     Verdict deliver(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
                     std::uint32_t byte_len);
     Verdict deliver_shared(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
                            std::uint32_t byte_len);
+    template <typename Write>
     Verdict hand_over(const shm::WorkRequest& wr, std::uint64_t bytes, shm::CqShared& cq,
-                      const shm::Cqe& entry, const Completing& completing);
+                      const Completing& completing, std::uint32_t brief, const Write& write);
     Verdict finish_delivery(const shm::WorkRequest& wr, const Gather& gather, bool scatter,
                             std::uint32_t byte_len, const shm::TakenRecv& taken, std::uint32_t pd,
                             shm::CqShared& cq, const Completing& completing);
+    // qp_direct.cc: what the operations share
     Verdict do_local(const shm::WorkRequest& wr);
     bool gather_local(const shm::WorkRequest& wr, Gather& out) const;
     const shm::MrShared* find_remote(const shm::WorkRequest& wr, std::uint64_t bytes,
@@ -184,6 +191,9 @@ class DirectQp final : public QpBase {
     std::uint64_t peer_rx_ = 0;
     std::uint64_t path_generation_ = 0;
     std::uint32_t peer_qpn_ = 0;
+    /// What a short cell (shm::CqCell::about) says about a message to the peer; 0: none may be
+    /// written.
+    std::uint32_t brief_ = 0;
     shm::Owner peer_owner_ = 0;
     const bool hazard_fence_;
     bool waiting_any_ = false;
@@ -197,6 +207,7 @@ class DirectQp final : public QpBase {
     std::size_t audience_last_ = 0;
     std::deque<Waiting> waiting_;
     Outcome wait_reason_ = Outcome::kDone;
+    std::uint64_t looked_ticks_ = 0;  ///< When the receiver was last found not ready.
     std::atomic<std::uint64_t> deadline_ns_{0};
     std::uint64_t resend_ns_ = 0;        ///< The time before which a refused packet is not resent.
     std::uint32_t refused_sends_ = 0;    ///< How often a refused packet was sent.

@@ -162,7 +162,7 @@ void PacketQp::flush_lost_sends() {
         e.wqe_index = at + 1;
         e.status = static_cast<std::uint8_t>(hca::WcStatus::kWrFlushErr);
         e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(posted.opcode));
-        cq_push(self_, init_.send_cq->shared(), e, true);
+        cq_push(self_, init_.send_cq->shared(), e, true, nullptr);
     }
 }
 

@@ -195,11 +195,11 @@ bool DirectQp::take_for_datagram(shm::QpShared& target, std::uint64_t bytes,
     shm::RecvRing& ring = target.rq;
     datagram_ring_lock(arena, target, self_.lock_word);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
-    if (head == ring.tail.load(std::memory_order_acquire)) {
+    if (!has_request(ring, head)) {
         shm::shm_unlock(ring.lock);
         return false;
     }
-    copy_out(*ring_slot(arena, ring, head), head, record.request);
+    copy_out(arena, ring, head, record.request);
     if (!holds(record.request, bytes)) {
         shm::shm_unlock(ring.lock);
         return false;
@@ -268,7 +268,7 @@ DirectQp::Verdict DirectQp::deliver_datagram(const shm::WorkRequest& wr, shm::Qp
         complete_done(wr);
     }
     cq_push(self_, arena.cqs[target.recv_cq], e,
-            (wr.flags & hca::kSendSolicited) != 0 || status != hca::WcStatus::kSuccess,
+            (wr.flags & hca::kSendSolicited) != 0 || status != hca::WcStatus::kSuccess, &producer_,
             {record, nullptr, 0});
     park_point(shm::ParkPoint::kDatagramCompleted);
     if (shared) {

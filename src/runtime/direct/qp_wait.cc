@@ -14,6 +14,8 @@ namespace {
 /// infinite: the program gets an error even then.
 constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
 constexpr std::uint64_t kPeerCheckPeriodNs = 20'000'000;
+/// How long polls leave a receiver alone that was not ready. The shortest RNR timer is 10 us.
+constexpr std::uint64_t kReceiverRestTicks = shm::kTicksIn100Ns * 5;
 
 }  // namespace
 
@@ -93,8 +95,13 @@ bool DirectQp::peer_is_silent() {
     return peer_silent_;
 }
 
-bool DirectQp::advance() {
+bool DirectQp::advance(bool at_once) {
     lock();
+    if (!at_once && wait_reason_ == Outcome::kNotReady &&
+        shm::cpu_ticks() - looked_ticks_ < kReceiverRestTicks) {
+        unlock();
+        return false;
+    }
     bool empty = true;
     while (!waiting_.empty()) {
         if (shared_->state.load(std::memory_order_relaxed) == hca::QpState::kErr) {
@@ -119,6 +126,7 @@ bool DirectQp::advance() {
             continue;
         }
         if (verdict.outcome != Outcome::kFailed) {
+            looked_ticks_ = shm::cpu_ticks();
             if (verdict.outcome != wait_reason_) {
                 start_wait(verdict);
             }
@@ -149,9 +157,7 @@ void DirectQp::ask_for_wake() {
         } else if (peer_->srq != 0) {
             ring = &arena.srqs[peer_->srq - 1].ring;
         }
-        // The caller then tries once more (progress), so that it does not miss a receive request
-        // that was posted between its last try and this store.
-        ring->rnr_waiter.exchange(self_.owner, std::memory_order_seq_cst);
+        ring->rnr_waiter.store(self_.owner, std::memory_order_relaxed);
     }
     unlock();
 }
@@ -241,7 +247,7 @@ void DirectQp::unlock_receive_and_wake() {
         [[unlikely]] {
         flush_receives();
     }
-    receive_lock_.unlock_full();
+    receive_lock_.unlock();
     ring_wake_sender(self_, shared_->rq);
 }
 

@@ -20,6 +20,8 @@ namespace {
 /// Spare slots of a shared receive queue, for the requests of senders that die at about the same
 /// time.
 constexpr std::uint32_t kSrqSpare = 16;
+/// How many requests ahead a post fetches the line of a slot, which a sender had last.
+constexpr std::uint32_t kPostsAhead = 8;
 
 }  // namespace
 
@@ -35,24 +37,21 @@ shm::DeliveryRecord* delivery_record(Process& process, shm::Stripe& stripe) {
 bool ring_init(Process& process, shm::RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
                std::uint32_t spare) {
     const std::uint32_t slots = std::bit_ceil(std::max(entries + spare, 1U));
-    const auto stride =
-        static_cast<std::uint32_t>(sizeof(shm::RecvWqe) + sizeof(hca::Sge) * sges_max);
-    ring.stride_bytes = std::bit_ceil(stride);
     ring.mask = slots - 1;
     ring.sges_max = sges_max;
     ring.entries = entries;
     ring.tail.store(0);
     ring.head.store(0);
     ring.lock.store(0);
+    ring.tail_seen = 0;
     ring.rnr_waiter.store(0);
-    ring.ring_off = process.memory.chunks.allocate(std::uint64_t{slots} * ring.stride_bytes);
+    ring.ring_off = process.memory.chunks.allocate(shm::ring_bytes(slots, sges_max));
     return ring.ring_off != 0;
 }
 
 void ring_free(Process& process, shm::RecvRing& ring) {
     if (ring.ring_off != 0) {
-        process.memory.chunks.release(ring.ring_off,
-                                      std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+        process.memory.chunks.release(ring.ring_off, shm::ring_bytes(ring.mask + 1, ring.sges_max));
         ring.ring_off = 0;
     }
 }
@@ -67,26 +66,37 @@ int ring_post_locked(const shm::Arena& arena, shm::RecvRing& ring, std::uint32_t
         return ENOMEM;
     }
     shm::RecvWqe& wqe = *ring_slot(arena, ring, tail);
-    wqe.wr_id = wr_id;
+    wqe.store_wr_id(wr_id);
     wqe.num_sge = num_sge;
-    std::uint64_t total = 0;
+    hca::Sge* const to = ring_sges(arena, ring, tail);
     for (std::uint32_t i = 0; i < num_sge; ++i) {
-        wqe.sges()[i] = sges[i];
-        total += sges[i].length;
+        to[i] = sges[i];
     }
-    wqe.total_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, UINT32_MAX));
+    if (num_sge == 0) {
+        to[0] = {};
+    }
     ring.tail.store(tail + 1, std::memory_order_release);
+    shm::fetch_to_write(ring_sges(arena, ring, tail + kPostsAhead));
     return 0;
 }
 
-void copy_out(const shm::RecvWqe& wqe, std::uint32_t index, shm::TakenRecv& out) {
+void copy_out(const shm::Arena& arena, const shm::RecvRing& ring, std::uint32_t index,
+              shm::TakenRecv& out) {
+    const shm::RecvWqe& wqe = *ring_slot(arena, ring, index);
     out.wr_id = wqe.wr_id;
-    out.num_sge = wqe.num_sge;
+    out.num_sge = std::min(wqe.num_sge, hca::kSgesMax);
     out.wqe_index = index;
-    std::memcpy(out.sges, wqe.sges(), wqe.num_sge * sizeof(hca::Sge));
+    std::memcpy(out.sges, ring_sges(arena, ring, index), out.num_sge * sizeof(hca::Sge));
 }
 
 void ring_wake_sender(const Attachment& self, shm::RecvRing& ring) {
+    // A sender that has asked to be woken has every thread execute a barrier before it looks at the
+    // ring for the last time (Progress::arm_wakes).
+    if (self.hazard_fence) [[unlikely]] {
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
     if (ring.rnr_waiter.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         const std::uint32_t waiter = ring.rnr_waiter.exchange(0);
         if (waiter != 0) {
@@ -96,7 +106,10 @@ void ring_wake_sender(const Attachment& self, shm::RecvRing& ring) {
 }
 
 Srq::Srq(Process& process, std::uint32_t index)
-    : shared_(&process.self.arena.srqs[index]), process_(&process), index_(index) {}
+    : given_back_(process.self.arena.srqs[index].given_back.load()),
+      shared_(&process.self.arena.srqs[index]),
+      process_(&process),
+      index_(index) {}
 
 std::uint32_t Srq::take_record(Process& process, const Init& init) {
     if (init.max_wr == 0 || init.max_wr > kRecvWrMax || init.max_sge > hca::kSgesMax) {
@@ -158,12 +171,17 @@ void Srq::destroy() {
 
 int Srq::post_locked(std::uint64_t wr_id, const hca::Sge* sges, std::uint32_t num_sge) {
     shm::RecvRing& ring = shared_->ring;
-    return ring_post_locked(process_->self.arena, ring, ring.head.load(std::memory_order_acquire),
-                            wr_id, sges, num_sge);
+    const std::uint32_t given_back = shared_->given_back.load(std::memory_order_acquire);
+    if (given_back != given_back_ ||
+        ring.tail.load(std::memory_order_relaxed) - freed_ >= ring.entries) {
+        given_back_ = given_back;
+        freed_ = ring.head.load(std::memory_order_acquire);
+    }
+    return ring_post_locked(process_->self.arena, ring, freed_, wr_id, sges, num_sge);
 }
 
 void Srq::unlock_and_wake() {
-    lock_.unlock_full();
+    lock_.unlock();
     ring_wake_sender(process_->self, shared_->ring);
 }
 
@@ -190,7 +208,7 @@ int Srq::resize(std::uint32_t max_wr) {
     }
     shm::RecvRing& ring = shared_->ring;
     const std::uint32_t slots = std::bit_ceil(max_wr + kSrqSpare);
-    const std::uint64_t bytes = std::uint64_t{slots} * ring.stride_bytes;
+    const std::uint64_t bytes = shm::ring_bytes(slots, ring.sges_max);
     lock_.lock();
     const bool grows = slots > ring.mask + 1;
     const std::uint64_t off = grows ? process_->memory.chunks.allocate(bytes) : 0;
@@ -205,13 +223,17 @@ int Srq::resize(std::uint32_t max_wr) {
         // Senders read the ring only under its lock.
         srq_lock(process_->self.arena, *shared_, index_, process_->self.lock_word, 0);
         const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
-        for (std::uint32_t i = ring.head.load(std::memory_order_relaxed); i != tail; ++i) {
-            std::memcpy(process_->self.arena.base + off +
-                            std::uint64_t{i & (slots - 1)} * ring.stride_bytes,
-                        ring_slot(process_->self.arena, ring, i), ring.stride_bytes);
-        }
+        const shm::Arena& arena = process_->self.arena;
         const std::uint64_t old_off = ring.ring_off;
-        const std::uint64_t old_bytes = std::uint64_t{ring.mask + 1} * ring.stride_bytes;
+        const std::uint64_t old_bytes = shm::ring_bytes(ring.mask + 1, ring.sges_max);
+        shm::RecvRing larger{};
+        larger.ring_off = off;
+        larger.mask = slots - 1;
+        larger.sges_max = ring.sges_max;
+        for (std::uint32_t i = ring.head.load(std::memory_order_relaxed); i != tail; ++i) {
+            *ring_slot(arena, larger, i) = *ring_slot(arena, ring, i);
+            std::copy_n(ring_sges(arena, ring, i), ring.sges_max, ring_sges(arena, larger, i));
+        }
         ring.ring_off = off;
         ring.mask = slots - 1;
         shm::shm_unlock(ring.lock);
@@ -227,12 +249,16 @@ bool srq_take(const Attachment& self, shm::SrqShared& srq, std::uint32_t srq_ind
     shm::RecvRing& ring = srq.ring;
     srq_lock(self.arena, srq, srq_index, self.lock_word, 0);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
-    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
-    if (head == tail || srq.live.load(std::memory_order_relaxed) == 0) {
+    const std::uint32_t limit = srq.limit.load(std::memory_order_relaxed);
+    if (!has_request(ring, head) || srq.live.load(std::memory_order_relaxed) == 0) {
         shm::shm_unlock(ring.lock);
         return false;
     }
-    copy_out(*ring_slot(self.arena, ring, head), head, record.request);
+    if (limit != 0 && ring.tail_seen - head - 1 < limit) {
+        ring.tail_seen = ring.tail.load(std::memory_order_acquire);
+    }
+    const bool reached = limit != 0 && ring.tail_seen - head - 1 < limit;
+    copy_out(self.arena, ring, head, record.request);
     record.source = srq_index;
     record.use = srq.use;
     record.cq.store(0, std::memory_order_relaxed);
@@ -241,8 +267,6 @@ bool srq_take(const Attachment& self, shm::SrqShared& srq, std::uint32_t srq_ind
     ring.head.store(head + 1, std::memory_order_release);
     park_point(shm::ParkPoint::kSrqHeadMoved);
     record.state.store(shm::DeliveryRecord::kTaken, std::memory_order_release);
-    const std::uint32_t limit = srq.limit.load(std::memory_order_relaxed);
-    const bool reached = limit != 0 && tail - head - 1 < limit;
     if (reached) {
         srq.limit.store(0, std::memory_order_relaxed);
     }

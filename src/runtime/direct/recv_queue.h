@@ -11,6 +11,7 @@
 #include "runtime/shm/alloc.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/delivery.h"
+#include "runtime/shm/favoured_lock.h"
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/types.h"
 
@@ -39,8 +40,27 @@ inline std::uint32_t ring_count(const shm::RecvRing& ring) {
     return ring.tail.load(std::memory_order_acquire) - ring.head.load(std::memory_order_relaxed);
 }
 
+/// Returns whether a ring has a request at `head`, for a sender that alone takes from it now.
+inline bool has_request(shm::RecvRing& ring, std::uint32_t head) {
+    if (static_cast<std::int32_t>(ring.tail_seen - head) <= 0) {
+        ring.tail_seen = ring.tail.load(std::memory_order_acquire);
+    }
+    return static_cast<std::int32_t>(ring.tail_seen - head) > 0;
+}
+
+/// How many requests ahead a sender fetches the line of a request.
+inline constexpr std::uint32_t kRequestsAhead = 8;
+
+/// Fetches the line of a request that a sender will take soon, if it is posted.
+inline void fetch_ahead(const shm::Arena& arena, const shm::RecvRing& ring, std::uint32_t head) {
+    if (ring.tail_seen - head > kRequestsAhead) {
+        __builtin_prefetch(ring_sges(arena, ring, head + kRequestsAhead));
+    }
+}
+
 /// Copies the posted request at `index` of a ring.
-void copy_out(const shm::RecvWqe& wqe, std::uint32_t index, shm::TakenRecv& out);
+void copy_out(const shm::Arena& arena, const shm::RecvRing& ring, std::uint32_t index,
+              shm::TakenRecv& out);
 
 /// Wakes the process that waits for a request in this ring, if one has asked for it. Called after a
 /// post.
@@ -94,7 +114,9 @@ class Srq {
     /// Notes that the limit in the record has changed.
     virtual int limit_changed() { return 0; }
 
-    shm::SpinLock lock_;
+    shm::FavouredLock lock_;
+    std::uint32_t freed_ = 0;       ///< The ring's head when last read: slots before it are free.
+    std::uint32_t given_back_ = 0;  ///< SrqShared::given_back at that time.
     shm::SrqShared* const shared_;
     Process* const process_;
     const std::uint32_t index_;

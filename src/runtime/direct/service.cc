@@ -230,9 +230,7 @@ bool service_call(Process& process, shm::Owner target, shm::ServiceCall::Op op,
 
 void service_run(Process& process) {
     shm::Stripe& stripe = process.self.slot->stripes[kServiceStripe];
-    if (stripe.lock.exchange(1, std::memory_order_acquire) != 0) {
-        shm::SpinLock::lock_slow(stripe.lock);
-    }
+    stripe.lock.lock();
     for (shm::ServiceCall& call : process.self.slot->calls) {
         std::uint64_t word = call.state.load(std::memory_order_relaxed);
         const shm::LockWord caller = caller_in(word);
@@ -258,7 +256,7 @@ void service_run(Process& process) {
             call.state.store(0, std::memory_order_release);
         }
     }
-    stripe.lock.store(0, std::memory_order_release);
+    stripe.lock.unlock();
 }
 
 }  // namespace softib::direct

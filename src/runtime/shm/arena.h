@@ -35,7 +35,7 @@
 namespace softib::shm {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 14;
+inline constexpr std::uint32_t kArenaVersion = 15;
 
 /// The start of the arena.
 struct alignas(64) ArenaHeader {

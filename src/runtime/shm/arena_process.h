@@ -8,22 +8,26 @@
 
 #include "runtime/shm/arena_constants.h"
 #include "runtime/shm/arena_packet.h"
+#include "runtime/shm/favoured_lock.h"
 
 namespace softib::shm {
 
 /// A lock that some queue pairs of a process share, with a hazard. A thread holds the lock while it
 /// acts as the NIC of one of these queue pairs.
 struct alignas(64) Stripe {
-    /// Spin lock between threads of the process; here so that lock and hazard share a cache line.
-    std::atomic<std::uint32_t> lock;
-    std::uint32_t reserved;
+    /// Between threads of the process; here so that lock and hazard share a cache line.
+    FavouredLock lock;
     /// kHazardBusy | owner number of the process that is being worked on; 0: no operation is under
     /// way.
     std::atomic<std::uint64_t> hazard;
     /// Offset of the stripe's DeliveryRecord; 0: it has not yet delivered into a queue that several
     /// senders take from.
     std::atomic<std::uint64_t> delivery_off;
+    /// Table index + 1 of the completion queue that the thread is adding to as its sole producer
+    /// (sole_producer.h); 0: none.
+    std::atomic<std::uint32_t> adding;
 };
+static_assert(sizeof(Stripe) == 64);
 inline constexpr std::uint64_t kHazardBusy = std::uint64_t{1} << 32;
 inline constexpr std::uint16_t kHazardAnyOwner = 0xFFFF;
 

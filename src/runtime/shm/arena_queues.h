@@ -14,8 +14,35 @@
 
 namespace softib::shm {
 
-/// A completion queue entry, one cache line. The producer writes `seq` last, which makes the entry
-/// valid.
+/// What every completion queue entry has, four to a cache line. The producer writes `seq` last,
+/// which makes the entry valid.
+struct alignas(16) CqCell {
+    /// Send: number of requests posted up to this one, inclusive. Receive: index in the ring.
+    std::uint32_t wqe_index;
+    std::uint32_t about;  ///< The QPN, and the bits below.
+    std::uint32_t byte_len;
+    std::uint32_t seq;
+
+    std::uint32_t load_seq() const { return __atomic_load_n(&seq, __ATOMIC_ACQUIRE); }
+    void publish(std::uint32_t value) { __atomic_store_n(&seq, value, __ATOMIC_RELEASE); }
+    // Atomic, because a thread that arms the queue reads entries that another thread may be
+    // polling.
+    std::uint32_t load_about() const { return __atomic_load_n(&about, __ATOMIC_RELAXED); }
+    void store_about(std::uint32_t value) { __atomic_store_n(&about, value, __ATOMIC_RELAXED); }
+};
+static_assert(sizeof(CqCell) == 16);
+
+// The bits of CqCell::about.
+inline constexpr std::uint32_t kCellQpn = 0xFFFFFF;
+inline constexpr unsigned kCellSlShift = 24;  ///< kCellShort: four bits of SL.
+/// A successful SEND without more, received on a connection: there is no Cqe. What the cell does
+/// not say, the receiver's queue pair knows.
+inline constexpr std::uint32_t kCellShort = 1U << 28;
+inline constexpr std::uint32_t kCellReceive = 1U << 29;
+/// Raises the event also of a queue that is armed for solicited completions only.
+inline constexpr std::uint32_t kCellSolicited = 1U << 30;
+
+/// A completion, as producers write it beside its cell, unless that is short.
 struct alignas(64) Cqe {
     std::uint64_t wr_id;
     std::uint64_t timestamp_ns;
@@ -33,9 +60,8 @@ struct alignas(64) Cqe {
     std::uint8_t sl;
     std::uint8_t path_bits;
     std::uint8_t is_receive;
-    std::uint8_t solicited;  ///< 1: raises the event also of a queue armed for solicited ones only.
-    std::uint8_t reserved;
     std::uint64_t tag;
+    /// As that of the cell, and written before the cell: a poll needs one line of either.
     std::uint32_t seq;
 
     std::uint32_t load_seq() const { return __atomic_load_n(&seq, __ATOMIC_ACQUIRE); }
@@ -43,7 +69,23 @@ struct alignas(64) Cqe {
 };
 static_assert(sizeof(Cqe) == 64);
 
-/// A completion queue.
+/// The ring of a completion queue of `slots` entries: its cells, and behind them its Cqes.
+struct CqRing {
+    CqCell* cells;
+    Cqe* entries;
+    static constexpr std::uint64_t bytes(std::uint32_t slots) {
+        return std::uint64_t{slots} * (sizeof(CqCell) + sizeof(Cqe));
+    }
+    static CqRing at(std::byte* memory, std::uint32_t slots) {
+        return {reinterpret_cast<CqCell*>(memory),
+                reinterpret_cast<Cqe*>(memory + std::uint64_t{slots} * sizeof(CqCell))};
+    }
+};
+/// The fewest slots of a CqRing: its Cqes then begin at a cache line.
+inline constexpr std::uint32_t kCqSlotsMin = 4;
+
+/// A completion queue. Its first line belongs to its producers: while only one adds entries
+/// (sole_producer.h), that line stays in the producer's cache.
 struct alignas(64) CqShared {
     /// Held by the producer that writes an entry: a peer, or a sender of the owner's.
     std::atomic<std::uint32_t> lock;
@@ -52,20 +94,30 @@ struct alignas(64) CqShared {
     std::uint32_t consumed_seen;
     std::uint32_t mask;
     std::uint64_t ring_off;
-    Owner owner;
-    std::uint16_t hca;
-    std::uint32_t index;
-    std::uint32_t channel;  ///< Completion channel id; 0: none.
     std::uint32_t entries;  ///< Capacity that the program asked for; the ring may be larger.
-    std::uint64_t cookie;   ///< Owner's object, which the channel's events name.
-    std::uint32_t async_channel;
-    std::uint32_t timestamps;  ///< 1: the program reads completion times.
+    std::uint32_t index;
+    /// The producer that adds entries without the lock; 0: none. Written under the lock.
+    std::atomic<std::uint64_t> sole;
+    /// Under the lock: a producer that was dismissed and may still be adding an entry; 0: none.
+    std::uint64_t leaving;
+    std::uint64_t last;           ///< Under the lock: the producer that added the last entry.
+    std::uint16_t streak;         ///< How many entries before that it added without a break.
+    std::uint16_t streak_wanted;  ///< How long a streak makes a producer the sole one.
+    std::uint32_t timestamps;     ///< 1: the program reads completion times.
 
     alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind, and the arming's number above it.
+    /// Not 0 from the first arming on. Until then, a sole producer need not look at `arm`.
+    std::atomic<std::uint32_t> ever_armed;
     std::atomic<std::uint32_t> overflowed;
+    Owner owner;
+    std::uint16_t hca;
+    std::uint32_t channel;  ///< Completion channel id; 0: none.
+    std::uint32_t async_channel;
+    std::uint64_t cookie;  ///< Owner's object, which the channel's events name.
 
     alignas(64) std::atomic<std::uint32_t> consumed;  ///< Written by the owner when it polls.
 };
+static_assert(sizeof(CqShared) == 192);
 
 /// The state of CqShared::arm. kArmClaimed means that a producer is about to write the event; it
 /// may die before it does. The word's upper bits count the armings, so that a producer that has
@@ -82,29 +134,36 @@ inline std::uint32_t with_kind(std::uint32_t word, ArmKind kind) {
 
 using hca::Sge;
 
-/// A receive request in a ring. Its `num_sge` Sges follow it.
+/// A receive request in a ring, apart from its buffers.
 struct RecvWqe {
     std::uint64_t wr_id;
     std::uint32_t num_sge;
-    std::uint32_t total_bytes;
-    // Sge sges[num_sge];
-    Sge* sges() { return reinterpret_cast<Sge*>(this + 1); }
-    const Sge* sges() const { return reinterpret_cast<const Sge*>(this + 1); }
+    std::uint32_t reserved;
+
+    // Atomic, because the thread that polls may be another than the one that posted.
+    std::uint64_t load_wr_id() const { return __atomic_load_n(&wr_id, __ATOMIC_RELAXED); }
+    void store_wr_id(std::uint64_t value) { __atomic_store_n(&wr_id, value, __ATOMIC_RELAXED); }
 };
 static_assert(sizeof(RecvWqe) == 16 && sizeof(Sge) == 16);
 
-/// A ring of receive requests: the receive queue of a QP, or a shared receive queue.
+/// A ring of receive requests: the receive queue of a QP, or a shared receive queue. Its owner
+/// writes the line of `tail`, senders that of `head`; neither reads the other's for each request.
+///
+/// Its slots are two arrays: the buffers of each request (sges_max Sges; a ring with one a request
+/// has an empty one for a request without), which is all that a sender reads of most requests, and
+/// behind them the RecvWqes.
 struct RecvRing {
     std::uint64_t ring_off;
-    std::uint32_t stride_bytes;
     std::uint32_t mask;
     std::uint32_t sges_max;
     std::uint32_t entries;
+    /// Owner number of a sender that found the ring empty and sleeps until a request is posted.
+    std::atomic<std::uint32_t> rnr_waiter;
     alignas(64) std::atomic<std::uint32_t> tail;  ///< How many the owner has posted.
     alignas(64) std::atomic<std::uint32_t> head;  ///< How many senders have taken.
     std::atomic<std::uint32_t> lock;  ///< Held by a sender, if several can take (UD, shared queue).
-    /// Owner number of a sender that found the ring empty and sleeps until a request is posted.
-    std::atomic<std::uint32_t> rnr_waiter;
+    /// `tail` as senders last read it, which they do only when the ring looks empty.
+    std::uint32_t tail_seen;
 };
 
 using hca::kSgesMax;
@@ -226,6 +285,8 @@ struct alignas(64) SrqShared {
     RecvRing ring;
     alignas(64) std::atomic<std::uint32_t> live;  ///< 1 while receives may be taken.
     std::atomic<std::uint32_t> limit;  ///< Fewer requests raise SRQ_LIMIT_REACHED; 0: disarmed.
+    /// How many requests of dead senders went back to the ring.
+    std::atomic<std::uint32_t> given_back;
     std::uint32_t pd;
     std::uint32_t srqn;
     std::uint32_t xrcd;     ///< 0: not an XRC queue.

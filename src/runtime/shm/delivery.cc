@@ -32,8 +32,17 @@ bool completion_written(const Arena& arena, DeliveryRecord& record, LockWord me,
 // The dead producer's entry may be valid although `produced` does not count it yet. If the entry is
 // not valid, this notes in the DeliveryRecord that its receive request was not completed.
 void mend_completions(const Arena& arena, CqShared& cq, Owner dead) {
-    const Cqe& e = arena.at<Cqe>(cq.ring_off)[cq.produced & cq.mask];
-    if (e.load_seq() == cq.produced + 1) {
+    const CqRing ring = CqRing::at(arena.base + cq.ring_off, cq.mask + 1);
+    CqCell& cell = ring.cells[cq.produced & cq.mask];
+    const Cqe& e = ring.entries[cq.produced & cq.mask];
+    if (cell.load_seq() != cq.produced + 1 && e.load_seq() == cq.produced + 1) {
+        // It had written the entry, but not yet the cell.
+        cell.wqe_index = e.wqe_index;
+        cell.byte_len = e.byte_len;
+        cell.store_about(e.qpn | (e.is_receive != 0 ? kCellReceive : 0) | kCellSolicited);
+        cell.publish(cq.produced + 1);
+    }
+    if (cell.load_seq() == cq.produced + 1) {
         ++cq.produced;
         return;
     }
@@ -107,10 +116,11 @@ bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
         srq.live.load(std::memory_order_acquire) != 0 && srq.use == record.use &&
         srq.owner != dead && tail - head < ring.mask) {
         RecvWqe& slot = *ring_slot(arena, ring, head - 1);
-        slot.wr_id = record.request.wr_id;
+        slot.store_wr_id(record.request.wr_id);
         slot.num_sge = record.request.num_sge;
-        std::copy_n(record.request.sges, record.request.num_sge, slot.sges());
+        std::copy_n(record.request.sges, record.request.num_sge, ring_sges(arena, ring, head - 1));
         ring.head.store(head - 1, std::memory_order_release);
+        srq.given_back.fetch_add(1, std::memory_order_release);
     }
     delivered(record);
     shm_unlock(ring.lock);

@@ -9,12 +9,21 @@
 
 #include "runtime/shm/arena.h"
 #include "runtime/shm/shm_lock.h"
+#include "runtime/shm/sole_producer.h"
 
 namespace softib::shm {
 
-/// Returns the slot of the receive request with this number.
+/// Returns the buffers of the receive request with this number.
+inline Sge* ring_sges(const Arena& arena, const RecvRing& ring, std::uint32_t index) {
+    return arena.at<Sge>(ring.ring_off) + std::uint64_t{index & ring.mask} * ring.sges_max;
+}
+/// Returns the rest of the receive request with this number.
 inline RecvWqe* ring_slot(const Arena& arena, const RecvRing& ring, std::uint32_t index) {
-    return arena.at<RecvWqe>(ring.ring_off + std::uint64_t{index & ring.mask} * ring.stride_bytes);
+    const std::uint64_t sges = (std::uint64_t{ring.mask} + 1) * ring.sges_max * sizeof(Sge);
+    return arena.at<RecvWqe>(ring.ring_off + sges) + (index & ring.mask);
+}
+inline std::uint64_t ring_bytes(std::uint32_t slots, std::uint32_t sges_max) {
+    return std::uint64_t{slots} * (sizeof(RecvWqe) + sges_max * sizeof(Sge));
 }
 
 /// Clears a record, after its request was completed or given back.
@@ -44,10 +53,16 @@ void mend_shared_receives(const Arena& arena, SrqShared& srq, std::uint32_t srq_
 /// over its lock.
 void mend_datagram_receives(const Arena& arena, QpShared& qp, LockWord me, Owner dead);
 
-/// Takes the lock of a completion queue's producers, and mends what a dead producer left. Returns
-/// false if that takes longer than `limit_ns`; 0: no limit.
+/// Takes the lock of a completion queue's producers, dismisses its sole producer, and mends what a
+/// dead producer left. Returns false if that takes longer than `limit_ns`; 0: no limit.
 inline bool cq_lock(const Arena& arena, CqShared& cq, LockWord me, std::uint64_t limit_ns) {
     const LockResult result = shm_lock(arena, cq.lock, me, limit_ns);
+    if (result.taken && (cq.sole.load(std::memory_order_relaxed) | cq.leaving) != 0) [[unlikely]] {
+        if (!dismiss_sole(arena, cq, limit_ns)) {
+            shm_unlock(cq.lock);
+            return false;
+        }
+    }
     if (result.dead != 0) [[unlikely]] {
         mend_completions(arena, cq, static_cast<Owner>(result.dead));
     }

@@ -150,9 +150,13 @@ bool grace_register() {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
-bool wait_grace(const Arena& arena, Owner owner, const Stripe* self) {
+void barrier_everywhere() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+bool wait_grace(const Arena& arena, Owner owner, const Stripe* self) {
+    barrier_everywhere();
     bool quiet = true;
     for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         const ProcSlot& slot = arena.procs[p];

@@ -15,6 +15,10 @@ namespace softib::shm {
 /// of this process must then have a fence.
 bool grace_register();
 
+/// Makes every thread of the fabric's processes execute a full barrier. What such a thread stored
+/// before is visible to the caller then, and what it loads later is what the caller stored before.
+void barrier_everywhere();
+
 /// A hazard of the calling thread in a stripe, for as long as this object lives.
 class Hazard {
   public:

@@ -29,6 +29,8 @@ enum class ParkPoint : std::uint8_t {
     kServiceRunning,
     kSrqHeadMoved,
     kDatagramHeadMoved,
+    kSoleAdding,
+    kCqEntryPublished,
 };
 
 #ifdef SOFTIB_TEST_HOOKS

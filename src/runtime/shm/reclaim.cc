@@ -139,7 +139,8 @@ void free_slot(const Arena& arena, Owner owner) {
     free_chunks(arena, owner);
     for (std::uint32_t s = 0; s < stripes && s < kStripesPerProc; ++s) {
         slot.stripes[s].hazard.store(0);
-        slot.stripes[s].lock.store(0);
+        slot.stripes[s].adding.store(0);
+        slot.stripes[s].lock.reset();
     }
     for (auto& call : slot.calls) {
         call.state.store(0);

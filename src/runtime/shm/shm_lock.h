@@ -70,14 +70,20 @@ class SpinLock {
         }
     }
     void unlock() { word_.store(0, std::memory_order_release); }
-    /// Unlocks with a full barrier.
-    void unlock_full() { word_.exchange(0, std::memory_order_seq_cst); }
-
     static void lock_slow(std::atomic<std::uint32_t>& word);
 
   private:
     std::atomic<std::uint32_t> word_{0};
 };
+
+/// Asks for the cache line at an address, to write to it soon. Does not wait for it.
+inline void fetch_to_write(const void* at) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(at)));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
 
 inline void cpu_relax() {
 #if defined(__x86_64__)
