@@ -238,8 +238,7 @@ class PlanOptions(CliCase):
 
         library.softib_ask.restype = ctypes.c_void_p
         of_training = {names[-1] for names in self.options_of("plan", "train")} - {"--model"}
-        for what in ("show", "collective", "compare", "calibrate", "expect",
-                     "serve"):
+        for what in ("show", "collective", "compare", "calibrate", "expect", "serve"):
             for names in self.options_of("plan", what):
                 for name in names:
                     said = said_of(what, name.removeprefix("--").replace("-", "_"))
@@ -248,6 +247,7 @@ class PlanOptions(CliCase):
                         "for the command, which writes" if name in WRITTEN else
                         "unknown key 'odd'" if name in ("--cluster", "--train") else
                         "it needs train" if what == "compare" and name in of_training else
+                        "say which cluster" if (what, name) == ("serve", "--model") else
                         "must be", said)
         self.assertIn("must be", said_of("compare", "what"))
 
