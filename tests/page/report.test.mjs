@@ -12,7 +12,7 @@ import {PICTURES, SOFTIB, openBrowser, picture, violations} from "./harness.mjs"
 const folder = mkdtempSync(path.join(tmpdir(), "softib-report-"));
 const REPORTS = {
   train: ["train", "--model", "gpt3-175b", "--cluster", "superpod-h100:8", "--gpus", "1024",
-          "--tp", "8", "--pp", "8", "--batch", "512"],
+          "--tp", "8", "--pp", "8", "--interleave", "1", "--batch", "512"],
   long: ["train", "--model", "gpt3-175b", "--cluster", "superpod-h100:8", "--gpus", "1024",
          "--tp", "8", "--pp", "8", "--interleave", "12", "--batch", "4096"],
   search: ["search", "--model", "llama3.1-70b", "--cluster", "superpod-h100", "--top", "30",

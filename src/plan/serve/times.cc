@@ -42,7 +42,10 @@ std::expected<std::unique_ptr<ServeTimes>, std::string> ServeTimes::make(
 }
 
 ServeTimes::ServeTimes(const Model& model, const Cluster& cluster, const ServeMapping& mapping)
-    : model_(model), cluster_(cluster), serve_(mapping), communication_(cluster) {}
+    : model_(model), cluster_(cluster), serve_(mapping), communication_(cluster) {
+    // Engines replay graphs: nothing waits for hosts, as kernels of a training step do.
+    cluster_.gpu.rates.pass_us = 0;
+}
 
 Mapping ServeTimes::mapping_of(std::uint32_t sequences, std::uint32_t tokens) const {
     return {
