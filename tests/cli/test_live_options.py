@@ -18,6 +18,7 @@ PLANNER = ("sim", "plan", "trace")
 # it is refused ("-": it acts).
 ENVIRONMENT = ("--", "env")
 ROWS = {
+    ("up", "--fabric"): [(("one",), ("-f", "two"), "--fabric")],
     ("up", "--foreground"): [((), ("--foreground", "--json"), "leave out --json")],
     ("down", "--fabric"): [((), ("-f", "nobody"), "no fabric 'nobody'")],
     ("down", "--all"): [(("lab",), ("--all",), "not both")],
@@ -41,8 +42,9 @@ ROWS = {
     ("mpirun", "--fabric"): [(("nothing",), ("-f", "nobody"), "no fabric 'nobody'")],
     ("mpirun", "--ranks"): [(("-f", "lab", "nothing"), ("-n", "0"), "--ranks")],
     ("mpirun", "--mpi"): [(("-f", "lab", "nothing"), ("--mpi", "some"), "--mpi")],
-    ("addr", "--fabric"): [((), ("-f", "pk"), "-")],
+    ("addr", "--fabric"): [((), ("-f", "pk"), "-"), (("lab",), ("-f", "pk"), "--fabric")],
     ("addr", "--json"): [(("-f", "lab"), ("--json",), "-")],
+    ("log", "--fabric"): [((), ("-f", "lab"), "-"), (("lab",), ("-f", "pk"), "--fabric")],
     ("log", "--lines"): [(("lab",), ("-n", "0"), "-"), (("lab",), ("-n", "-1"), "--lines")],
     ("log", "--json"): [(("lab",), ("--json",), "-")],
     ("route", "--fabric"): [(("show",), ("-f", "pk"), "-")],

@@ -11,12 +11,29 @@
 namespace softib::app {
 namespace {
 
+/// Adds the fabric as an operand, and as the flag of other commands. Only one of both may be there.
+void add_fabric_operand(CLI::App& app, std::optional<std::string>& fabric) {
+    CLI::Option* const operand =
+        app.add_option("name", fabric,
+                       "which fabric (default: $SOFTIB_FABRIC, else 'default', else the only one "
+                       "up)");
+    operand->type_name("FABRIC")->check(check_name);
+    app.add_option("-f,--fabric", fabric, "the same fabric, by the flag of other commands")
+        ->type_name("FABRIC")
+        ->check(check_name)
+        ->excludes(operand);
+}
+
 Command add_up(CLI::App& app, Parsed& parsed) {
     UpOptions& up = parsed.up;
     CLI::App* const sub = app.add_subcommand("up", "Start a fabric");
     sub->add_option("name", up.name, "name of the fabric (default: $SOFTIB_FABRIC, else 'default')")
         ->type_name("NAME")
         ->check(check_name);
+    sub->add_option("-f,--fabric", up.name, "the same name, by the flag of other commands")
+        ->type_name("FABRIC")
+        ->check(check_name)
+        ->excludes(sub->get_option("name"));
     sub->add_flag("--foreground", up.foreground, "stay on the terminal and log there");
     add_json(*sub, up.json);
     add_fabric_flags(*sub, up.flags);
@@ -59,11 +76,8 @@ Command add_status(CLI::App& app, Parsed& parsed) {
 Command add_log(CLI::App& app, Parsed& parsed) {
     LogOptions& log = parsed.log;
     CLI::App* const sub = app.add_subcommand("log", "Show what the daemon of a fabric did");
-    sub->add_option("fabric", log.fabric,
-                    "which fabric (default: $SOFTIB_FABRIC, else 'default', else the only one up)")
-        ->type_name("FABRIC")
-        ->check(check_name);
-    sub->add_flag("-f,--follow", log.follow, "go on with what it does, until the fabric ends");
+    add_fabric_operand(*sub, log.fabric);
+    sub->add_flag("-F,--follow", log.follow, "go on with what it does, until the fabric ends");
     sub->add_option("-n,--lines", log.lines, "only the last lines (default: all)")
         ->type_name("N")
         ->check(whole_number(0, UINT32_MAX));
@@ -75,7 +89,7 @@ Command add_addr(CLI::App& app, Parsed& parsed) {
     AddrOptions& addr = parsed.addr;
     CLI::App* const sub =
         app.add_subcommand("addr", "Show the hosts' IP addresses for rdma_cm, and who listens");
-    add_fabric_choice(*sub, addr.fabric);
+    add_fabric_operand(*sub, addr.fabric);
     add_json(*sub, addr.json);
     return {sub, [&addr] { return cmd_addr(addr); }};
 }
