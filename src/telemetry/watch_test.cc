@@ -152,6 +152,7 @@ TEST_F(WatchTest, AFabricThatWasStartedAnewMissesNothing) {
     other.nodes[0].port_count = 0;
     inventory_ = std::make_shared<const Inventory>(other);
     at(1).instance = 7;
+    next_.sample.counts.clear();
     follow();
     EXPECT_TRUE(book_.alarms().empty());
 }
