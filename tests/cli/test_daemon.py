@@ -523,7 +523,7 @@ class Log(CliCase):
         self.ok("up")
         path = f"{self.dir}/default/softibd.log"
         with tempfile.TemporaryFile("w+") as out:
-            follower = subprocess.Popen([SOFTIB, "log", "-f"], env=self.env, stdout=out)
+            follower = subprocess.Popen([SOFTIB, "log", "-F"], env=self.env, stdout=out)
             shown = lambda text: wait_until(
                 lambda: text in os.pread(out.fileno(), 1 << 20, 0).decode())
             self.assertTrue(shown("fabric default is up"))
