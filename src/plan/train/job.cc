@@ -59,6 +59,24 @@ std::optional<Mapping> with_chunks(const Model& model, const Cluster& cluster, c
     return memory_use(model, cluster.gpu, mapping).fits() ? std::optional(mapping) : std::nullopt;
 }
 
+/// Returns the time of a step by rates and latencies. That of many micro-batches goes on from those
+/// of few: once a pipeline is full, each further round of them takes as long as the one before.
+double rough_seconds(const Model& model, const Cluster& cluster, const Mapping& mapping,
+                     const LinkCommunication& links) {
+    constexpr std::uint32_t kRounds = 2;
+    const std::uint32_t rounds = mapping.micro_batches() / mapping.pp;
+    if (rounds <= kRounds + 2 || mapping.micro_batches() % mapping.pp != 0) {
+        return time_step(model, cluster, mapping, links).seconds;
+    }
+    const auto seconds = [&](std::uint32_t few) {
+        Mapping part = mapping;
+        part.batch = mapping.batch / rounds * few;
+        return time_step(model, cluster, part, links).seconds;
+    };
+    const double first = seconds(kRounds);
+    return first + (seconds(kRounds + 1) - first) * (rounds - kRounds);
+}
+
 /// Gives a mapping the fewest chunks of a stage with which its step, by rates and latencies, is
 /// about as quick as with any number that divides the layers and fits in memory.
 void choose_chunks(const Model& model, const Cluster& cluster, const JobWish& wish,
@@ -68,7 +86,7 @@ void choose_chunks(const Model& model, const Cluster& cluster, const JobWish& wi
     std::vector<std::pair<Mapping, double>> tried;
     for (std::uint32_t chunks = 1; chunks <= (model.layers + 2) / mapping.pp; ++chunks) {
         if (const auto with = with_chunks(model, cluster, wish, mapping, chunks)) {
-            tried.emplace_back(*with, time_step(model, cluster, *with, links).seconds);
+            tried.emplace_back(*with, rough_seconds(model, cluster, *with, links));
         }
     }
     const auto seconds = &std::pair<Mapping, double>::second;

@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "plan/cluster/presets.h"
+#include "plan/train/communication.h"
+#include "plan/train/memory.h"
+#include "plan/train/step.h"
 
 namespace softib::plan {
 namespace {
@@ -56,6 +62,35 @@ TEST_F(TrainJob, SaysWhyNothingWasFound) {
     EXPECT_TRUE(why_nothing(searched(), 0).starts_with("tp 7 must divide the 96 attention heads"));
     wish_ = {.gpus = 100, .batch = 700};
     EXPECT_TRUE(why_nothing(searched(), 0).contains("try --gpus 64"));
+}
+
+TEST(TrainJobs, ChunksOfManyMicroBatchesAreThoseOfAllOfThem) {
+    const Cluster cluster = *find_preset("superpod-h100");
+    const LinkCommunication links(cluster);
+    for (const char* const name : {"llama3.1-70b", "gpt3-175b"}) {
+        const Model model = *find_model(name);
+        for (const std::uint32_t pp : {4U, 8U, 16U}) {
+            JobWish wish{.gpus = 1024, .tp = 8, .pp = pp, .batch = 4096};
+            const Mapping chosen = job_to_time(model, cluster, wish).mapping;
+            double quickest = INFINITY;
+            std::uint32_t fewest = 0;
+            for (int round = 0; round < 2; ++round) {
+                for (wish.interleave = 1; wish.interleave <= model.layers / pp; ++wish.interleave) {
+                    const Mapping mapping = job_to_time(model, cluster, wish).mapping;
+                    if (find_fault(model, cluster, mapping) ||
+                        !memory_use(model, cluster.gpu, mapping).fits()) {
+                        continue;
+                    }
+                    const double seconds = time_step(model, cluster, mapping, links).seconds;
+                    quickest = std::min(quickest, seconds);
+                    if (round == 1 && fewest == 0 && seconds <= 1.01 * quickest) {
+                        fewest = mapping.interleave;
+                    }
+                }
+            }
+            EXPECT_EQ(chosen.interleave, fewest) << name << ", pp " << pp;
+        }
+    }
 }
 
 }  // namespace
